@@ -30,7 +30,8 @@ class TypeEmission:
     def declare(self, of: Type, inner: str = "") -> str:
         """The declaration of ``inner``, a name or nothing, as this type."""
         if of.kind == "pointer":
-            words = " ".join(sorted(of.qualifiers - {"_Atomic"}))
+            pointed = is_shared(of.target)
+            words = " ".join(sorted(of.qualifiers - ({"_Atomic", "restrict"} if pointed else {"_Atomic"})))
             if is_shared(of.target):
                 return f"{words} {POINTER} {inner}".strip()
             inner = f"* {words} {inner}".rstrip() if words else f"*{inner}"

@@ -82,6 +82,8 @@ class Expressions(Reader):
 
     def check_writable(self, node: Node, at: int) -> None:
         if is_shared(node.type):
+            if not node.lvalue:
+                self.fail("this part of a shared object is not assigned to: read it whole, and write it whole", at)
             if node.type.kind == "array":
                 self.fail("an array cannot be assigned to", at)
             if "const" in node.type.qualifiers:
@@ -273,8 +275,8 @@ class Expressions(Reader):
             source = decayed(kid.type)
             if is_pointer_to_shared(of) and source.kind == "unknown":
                 self.check_declared(kid)
-            if is_shared(of) and of.kind != "pointer":
-                of = private(of)
+            if is_shared(of):
+                self.fail("a cast to a shared type: a value is not shared", start)
             if is_pointer_to_shared(of) and not is_pointer_to_shared(source) and source.kind == "pointer" and not self.is_null(kid):
                 self.fail("a pointer to memory of this thread cannot become a pointer to shared", start)
             node = self.node("cast", start, [kid], of)
@@ -357,8 +359,9 @@ class Expressions(Reader):
             of, kids = kid.type, [kid]
         if word in SIZES and not is_shared(of):
             self.fail(f"{word} is for shared types and objects", start)
-        if word in ("sizeof", "_Alignof") and is_shared(of) and ultimate(of).kind == "void":
-            self.fail(f"{word} of shared void", start)
+        element = ultimate(of)
+        if is_shared(of) and (element.kind == "void" or (element.record is not None and element.record.members is None)):
+            self.fail(f"{word} of an incomplete type", start)
         node = self.node("sizeof", start, kids, SIZE, word=word, of=of)
         found = size_of(ultimate(of) if word == "upc_elemsizeof" else of)
         if word in ("sizeof", "upc_elemsizeof") and found:

@@ -63,10 +63,8 @@ class Declarations(Initializers):
                 if word == "_Atomic" and self.word == "(":
                     self.fail("_Atomic(type) is not translated: write _Atomic before the type", start)
             elif word == "shared":
-                if shared is not None:
-                    self.fail("'shared' is given twice")
                 self.at += 1
-                shared = Shared(self.block_size())
+                shared = self.merged(shared, self.layout_qualifier(), begin)
             elif word in ("strict", "relaxed"):
                 if strict is not None and strict != (word == "strict"):
                     self.fail("'strict' and 'relaxed' exclude each other")
@@ -111,11 +109,14 @@ class Declarations(Initializers):
         if strict is not None and shared is None and not is_shared(base):
             self.fail(f"'{'strict' if strict else 'relaxed'}' qualifies shared types alone", begin)
         if shared is not None or strict is not None:
-            inner = ultimate(base).shared
-            if inner is not None and shared is not None and shared.block not in (1, inner.block):
-                self.fail("the type has another block size already", begin)
-            merged = inner or shared or Shared()
+            if base.kind == "function":
+                self.fail("a function cannot be shared", begin)
+            merged = self.merged(ultimate(base).shared, shared, begin) or Shared()
+            if base.kind == "void" and merged.given and merged.block not in (0, 1):
+                self.fail("shared void has no block size", begin)
             if strict is not None:
+                if merged.strict not in (None, strict):
+                    self.fail("'strict' and 'relaxed' exclude each other", begin)
                 merged = replace(merged, strict=strict)
             base = share(base, merged)
         if qualifiers:
@@ -128,10 +129,23 @@ class Declarations(Initializers):
             return replace(of, of=self.qualified(of.target, qualifiers))
         return replace(of, qualifiers=of.qualifiers | qualifiers)
 
+    def layout_qualifier(self) -> Shared:
+        """What stands behind ``shared``."""
+        given = self.word == "[" and self.kind == "sign"
+        return Shared(self.block_size() if given else 1, given=given)
+
+    def merged(self, one: Shared | None, other: Shared | None, at: int) -> Shared | None:
+        """Two qualifiers of one type."""
+        if one is None or other is None:
+            return one or other
+        if one.given and other.given and one.block != other.block:
+            self.fail("the type has another block size already", at)
+        chosen = one if one.given else other
+        return replace(chosen, strict=one.strict if other.strict is None else other.strict)
+
     def block_size(self) -> int:
-        """``[B]``, ``[*]``, ``[]``, or nothing."""
-        if not self.accept("["):
-            return 1
+        """``[B]``, ``[*]`` or ``[]``."""
+        self.expect("[")
         if self.accept("]"):
             return 0
         if self.word == "*" and self.ahead() == "]":
@@ -256,12 +270,18 @@ class Declarations(Initializers):
         """The name, if it has one, its type, and the parameters of a function that may be defined."""
         self.skip_attributes()
         while self.accept("*"):
+            if ultimate(base).shared is not None and ultimate(base).shared.block == STAR:
+                self.fail("block size [*] is for arrays, not for what pointers point to")
             base = pointer_to(base)
             qualifiers: set[str] = set()
             while self.kind == "name" and (self.word in QUALIFIERS or self.word in ("shared", "strict", "relaxed")):
                 if self.accept("shared"):
-                    base = share(base, Shared(self.block_size(), base.shared.strict if base.shared else None))
+                    merged = self.merged(base.shared, self.layout_qualifier(), self.at)
+                    assert merged is not None
+                    base = share(base, merged)
                 elif self.word in ("strict", "relaxed"):
+                    if base.shared is None and "shared" not in self.words[self.at + 1 : self.at + 2]:
+                        self.fail(f"{self.word!r} qualifies shared types alone")
                     base = share(base, replace(base.shared or Shared(), strict=self.word == "strict"))
                     self.at += 1
                 else:
@@ -296,6 +316,8 @@ class Declarations(Initializers):
         total, threads, look = 1, 0, of
         while look.kind == "array":
             dimension = look.dimension
+            if look is of and dimension is not None and dimension.node is None and dimension.value is None:
+                return of  # the initialiser says how many
             if dimension is None or dimension.value is None:
                 self.fail("block size [*] needs an array whose dimensions are known")
             total *= dimension.value
@@ -337,6 +359,8 @@ class Declarations(Initializers):
             self.expect(")")
             self.skip_attributes()
             of, _ = self.suffixes(base)
+            if is_shared(of):
+                self.fail("a function cannot return a shared value, but it can return a pointer to shared")
             return Type("function", of=of, parameters=parameters, variadic=variadic), symbols
         return base, []
 
@@ -421,7 +445,8 @@ class Declarations(Initializers):
         if kind == "variable" and is_shared(of):
             if not outside and storage not in ("static", "extern"):
                 self.fail(f"{name.text!r} is shared and automatic: shared variables are static, or outside functions", begin)
-            self.check_layout(name.text, of, begin)
+            if self.word != "=":
+                self.check_layout(name.text, of, begin)
             if of.kind != "array" and ultimate(of).kind == "void":
                 self.fail(f"{name.text!r} has the type shared void", begin)
         if kind == "function" and is_shared(of.target):
@@ -439,7 +464,9 @@ class Declarations(Initializers):
             init = self.initializer(of, static)
             if of.kind == "array" and of.dimension is not None and of.dimension.node is None:
                 count = init.data.get("count") or self.string_length(init)
-                symbol.type = of = replace(of, dimension=Dimension(None, count))
+                symbol.type = of = self.dealt_out(replace(of, dimension=Dimension(None, count)))
+                if is_shared(of):
+                    self.check_layout(name.text, of, begin)
         kids = [*sizes, init] if init else sizes
         return self.node(
             "declarator", begin, kids, symbol.type, symbol=symbol, init=init, attributes=attributes, outside=outside
@@ -463,10 +490,14 @@ class Declarations(Initializers):
             elif not first:
                 self.fail(f"a dimension of {name!r} is missing", begin)
             else:
-                threads = -1000
+                threads += 0 if dimension.value is not None else -1000
             first = False
             look = look.target
         block = block_of_elements(of)
+        if block == STAR:
+            self.fail(f"block size [*] of {name!r} needs its dimensions", begin)
+        if threads == 1 and block == 0:
+            self.fail(f"THREADS is among the dimensions of {name!r}, whose block size is []: all of it is on one thread", begin)
         if threads > 1:
             self.fail(f"THREADS is {threads} times among the dimensions of {name!r}; allowed is once", begin)
         if threads == 0 and self.threads is None and block != 0:

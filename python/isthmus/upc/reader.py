@@ -134,7 +134,7 @@ class Reader:
 STORAGE = frozenset(["typedef", "extern", "static", "auto", "register", "inline", "_Noreturn", "_Thread_local"])
 QUALIFIERS = frozenset(["const", "volatile", "restrict", "_Atomic"])
 BASIC = frozenset(
-    "char short int long float double signed unsigned _Bool _Complex __int128 _Float16 _Float32 _Float64 _Float128 "
+    "char short int long float double signed unsigned _Bool _Complex __int128 __int128_t __uint128_t _Float16 _Float32 _Float64 _Float128 "
     "_Float32x _Float64x __float128 __float80 __bf16".split()
 )
 OTHER = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .parse_declarations import Declarations
 from .tree import Node
-from .types import INT, UNKNOWN, VOID, Type, decayed, is_pointer_to_shared
+from .types import INT, UNKNOWN, VOID, decayed, is_pointer_to_shared
 
 _UPC = ("upc_barrier", "upc_notify", "upc_wait", "upc_fence")
 
@@ -30,9 +30,8 @@ class Statements(Declarations):
         start = self.at
         words = self.tokens[self.at].text.replace("#", " ").split()
         if words[1:2] == ["upc"]:
-            if words[2:3] not in (["strict"], ["relaxed"]):
-                self.fail(f"#pragma upc {' '.join(words[2:])}: known are strict and relaxed")
-            self.strict = words[2] == "strict"
+            if words[2:3] in (["strict"], ["relaxed"]):
+                self.strict = words[2] == "strict"
         self.at += 1
         return self.node("pragma", start, [], VOID, upc=words[1:2] == ["upc"])
 
@@ -229,7 +228,3 @@ _STATEMENTS = frozenset(["if", "while", "do", "switch", "case", "goto", "return"
 
 class Parser(Statements):
     """All of it."""
-
-
-def function_type(of: Type) -> Type:
-    return of

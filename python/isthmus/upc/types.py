@@ -21,6 +21,7 @@ class Shared:
 
     block: int = 1
     strict: bool | None = None
+    given: bool = False  #: whether the block size is written down
 
 
 @dataclass(frozen=True, eq=False)

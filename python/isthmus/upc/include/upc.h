@@ -6,6 +6,7 @@
 
 
 void upc_global_exit(int status);
+void upc_poll(void); /* no part of UPC 1.3, but of other compilers: messages are handled */
 
 shared void* upc_all_alloc(size_t nblocks, size_t nbytes);
 shared void* upc_global_alloc(size_t nblocks, size_t nbytes);

@@ -10,6 +10,8 @@ uint64_t upc_ticks_now(void) {
 }
 uint64_t upc_ticks_to_ns(uint64_t ticks) { return ticks; }
 
+void upc_poll(void) { check(isthmus_poll(isthmus_upc_space), "upc_poll"); }
+
 void* upc_cast(isthmus_shared p) { return isthmus_upc_local(p); }
 typedef struct upc_thread_info_t {
   int guaranteedCastable, probablyCastable;

@@ -61,6 +61,7 @@ static void place_objects(void) {
       else if (*o->offset == 0) *o->offset = at, at += size;
     }
   }
+  check(isthmus_barrier(isthmus_upc_space, NULL), "start");
   if (isthmus_upc_thread) return;
   for (const isthmus_upc_object* const* object = __start_isthmus_upc_list_objects; object < __stop_isthmus_upc_list_objects;
        ++object) {
