@@ -1,0 +1,167 @@
+"""Programs in UPC: every feature of the language and the library on 1 to 4 threads, messages, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commands import Run
+from isthmus.upc import Options, UpcError, build
+from isthmus.upc.driver import preprocessed
+from isthmus.upc.translate import translate
+
+PROGRAMS = Path(__file__).parents[1] / "upc"
+FILES = {
+    "layout": ["layout.upc"],
+    "values": ["values.upc"],
+    "forall": ["forall.upc"],
+    "library": ["library.upc"],
+    "collectives": ["collectives.upc"],
+    "order": ["order.upc"],
+    "files": ["main.upc", "parts.upc", "plain.c"],
+}
+
+
+@pytest.fixture
+def upcc(capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(capsys, "upcc")
+
+
+def run(program: Path, threads: int) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "isthmus", "run", "-n", str(threads), "--", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def made(tmp_path: Path, text: str, threads: int | None = None, level: str = "1") -> Path:
+    source = tmp_path / "program.upc"
+    source.write_text(text)
+    build([str(source)], Options(str(tmp_path / "program"), threads, level))
+    return tmp_path / "program"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_programs_are_right_on_any_number_of_threads(tmp_path: Path, name: str) -> None:
+    program = tmp_path / name
+    build([str(PROGRAMS / file) for file in FILES[name]], Options(str(program), flags=["-Wno-overflow"]))
+    for threads in (1, 2, 3, 4):
+        assert run(program, threads) == (0, f"right on {threads}\n", "")
+
+
+@pytest.mark.parametrize("name", ["layout", "values", "forall"])
+def test_programs_are_right_on_a_fixed_number_of_threads(tmp_path: Path, name: str) -> None:
+    program = tmp_path / name
+    build([str(PROGRAMS / file) for file in FILES[name]], Options(str(program), 3, "0", flags=["-Wno-overflow"]))
+    assert run(program, 3) == (0, "right on 3\n", "")
+    status, out, err = run(program, 2)
+    assert (status, out) == (2, "")
+    assert "this program was translated for 3 threads (-T) and is run with 2\n" in err
+
+
+#: Text behind #include <upc.h>, where it is wrong (line and column) and a part of what is said.
+REFUSED = [
+    ("void f(void) {\n  shared int x;\n}", "3:14", "'x' is shared and automatic"),
+    ("void f(shared int x);", "2:8", "a parameter cannot be shared"),
+    ("shared int f(void);", "2:19", "a function cannot return a shared value"),
+    ("struct s { int a; shared int b; };", "2:30", "a member of a struct cannot be shared"),
+    ("shared [2] int *p;\nshared [3] int *q;\nvoid f(void) { p =   q; }", "4:22", "block size 3 becomes one with block size 2"),
+    ("shared int *p; int *q;\nvoid f(void) { q = p; }", "3:20", "a pointer to shared becomes something else"),
+    ("shared int *p; int *q;\nvoid f(void) { p = q; }", "3:20", "is made of something else"),
+    ("shared int *p; int *q;\nvoid f(void) { p = (shared int *)q; }", "3:20", "cannot become a pointer to shared"),
+    ("void f(void) {\n  upc_forall (int i = 0; i < 3; i++; i) upc_barrier;\n}", "3:41", "upc_barrier in a upc_forall"),
+    ("void f(void) { upc_forall (int i = 0; i < 3; i++; i) { if (i) { upc_notify; } } }", "2:65", "upc_notify in a"),
+    ("void f(void) { upc_forall (int i = 0; i < 3; i++; 1.5) ; }", "2:51", "the affinity is an integer, a pointer"),
+    ("shared int a[5];", "2:12", "THREADS is not among the dimensions of 'a'"),
+    ("shared int a[THREADS][THREADS];", "2:12", "THREADS is 2 times among the dimensions of 'a'"),
+    ("shared [] int a[THREADS];", "2:15", "all of it is on one thread"),
+    ("shared [-1] int a[THREADS];", "2:9", "the block size is -1"),
+    ("int n; shared [n] int a[THREADS];", "2:16", "the block size is not a constant"),
+    ("shared [*] int *p;", "2:17", "block size [*] is for arrays"),
+    ("strict int x;", "2:1", "'strict' qualifies shared types alone"),
+    ("strict relaxed shared int x;", "2:8", "'strict' and 'relaxed' exclude each other"),
+    ("shared void *p;\nvoid f(void) { p++; }", "3:17", "arithmetic with a pointer to shared void"),
+    ("shared [2] int *p; shared int *q;\nint f(void) { return p == q; }", "3:24", "different block sizes"),
+    ("shared int *p;\nint f(void) { return p * 2; }", "3:24", "'*' is not for pointers to shared"),
+    ("shared const int x;\nvoid f(void) { x = 1; }", "3:18", "this is const"),
+    ("int x;\nint f(void) { return upc_blocksizeof(x); }", "3:22", "upc_blocksizeof is for shared types and objects"),
+    ("void f(void) { upc_barrier 1 }", "2:30", "'}' where ';' was expected"),
+    ("shared int *p;\nvoid f(void) { p = g(); }", "3:20", "'g' is not declared"),
+    ("struct s { int b : 3; };\nshared struct s x;\nvoid *f(void) { return &x.b; }", "4:24", "a bit-field has no address"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "place", "said"), REFUSED)
+def test_what_upc_forbids_is_refused_at_its_place(tmp_path: Path, text: str, place: str, said: str) -> None:
+    source = tmp_path / "wrong.upc"
+    source.write_text(f"#include <upc.h>\n{text}\n")
+    with pytest.raises(UpcError) as refused:
+        translate(preprocessed(str(source), Options()), str(source))
+    assert str(refused.value).startswith(f"{source}:{place}: ")
+    assert said in str(refused.value)
+
+
+def test_the_command_says_it_in_one_line_and_writes_nothing(
+    upcc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.upc").write_text("#include <upc.h>\nint main(void) { shared int x; return 0; }\n")
+    status, out, err = upcc("wrong.upc", "--save-c")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "wrong.upc:2:29: 'x' is shared and automatic" in err
+    assert upcc("none.upc")[0] == 2
+    assert upcc("-c", "-o", "x.o", "wrong.upc", "wrong.upc")[0] == 2
+    Path("text.txt").write_text("")
+    assert upcc("text.txt")[0] == 2
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert upcc("wrong.upc")[0] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt", "wrong.upc"]
+
+
+def test_messages_of_the_c_compiler_name_the_line_of_the_user(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="failed with status 1"):
+        made(tmp_path, "#include <upc.h>\nshared int a[THREADS];\n\nint main(void) {\n  a[0] = nowhere;\n}\n")
+    assert "program.upc:5:" in capfd.readouterr().err
+
+
+def test_c_is_kept_and_objects_are_linked(
+    upcc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert upcc("-c", "--save-c", str(PROGRAMS / "parts.upc"), str(PROGRAMS / "plain.c")) == (0, "", "")
+    assert "isthmus_upc_write" in Path("parts.upc.c").read_text()
+    assert upcc("-o", "whole", "parts.o", str(PROGRAMS / "main.upc"), "plain.o", "-lm") == (0, "", "")
+    assert run(tmp_path / "whole", 2) == (0, "right on 2\n", "")
+
+
+def test_a_program_that_is_started_by_hand_has_one_thread(tmp_path: Path) -> None:
+    program = made(
+        tmp_path, '#include <upc.h>\n#include <stdio.h>\nint main(void) { printf("%d of %d\\n", MYTHREAD, THREADS); }\n'
+    )
+    assert subprocess.run([program], capture_output=True, text=True).stdout == "0 of 1\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("upc_barrier MYTHREAD;", "ranks gave different numbers for the same barrier"),
+        ("upc_notify 1; upc_wait 2;", "upc_wait has the value 2 and its upc_notify 1"),
+        ("upc_wait;", "upc_wait without a upc_notify"),
+        ("upc_notify; upc_barrier;", "upc_barrier between upc_notify and upc_wait"),
+        ("upc_lock(NULL);", "upc_lock of a null pointer"),
+    ],
+)
+def test_misuse_at_run_time_ends_all_threads(tmp_path: Path, body: str, said: str) -> None:
+    status, _, err = run(made(tmp_path, f"#include <upc.h>\nint main(void) {{ {body} return 0; }}\n"), 2)
+    assert status == 1
+    assert said in err
+
+
+@pytest.mark.parametrize("status", [0, 5])
+def test_one_thread_may_end_all(tmp_path: Path, status: int) -> None:
+    text = f"#include <upc.h>\nint main(void) {{ if (MYTHREAD == 1) upc_global_exit({status}); for (;;) upc_barrier; }}\n"
+    assert run(made(tmp_path, text), 3)[0] == status
