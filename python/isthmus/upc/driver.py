@@ -52,6 +52,8 @@ class Options:
 def compiler() -> list[str]:
     """The C compiler: ``$CC``, else cc."""
     words = shlex.split(os.environ.get("CC") or "cc")
+    if "upcc" in words:  # make CC='isthmus upcc' hands this command to itself
+        words = ["cc"]
     if not words or shutil.which(words[0]) is None:
         raise InvalidInput(f"the C compiler {' '.join(words)!r} is not here: install one, or name it in CC")
     return words

@@ -79,7 +79,9 @@ class Emission(ExpressionEmission):
         if not static or is_constant(init):
             return [*text, "=", self.initial(init), ";"]
         before, self.temporaries = self.temporaries, []
-        of = Type(of.kind, of.name, of.of, of.dimension, of.parameters, of.variadic, of.record, of.qualifiers - {"const"})
+        of = Type(
+            of.kind, of.name, of.of, of.dimension, of.parameters, of.variadic, of.record, of.qualifiers - {"const"}
+        )
         setting: Pieces = [f"{self.declare(of, 'isthmus_upc_value')} =", self.initial(init), ";"]
         setting += [f"memcpy((void *)&{name}, (void *)&isthmus_upc_value, sizeof(isthmus_upc_value));"]
         temporaries, self.temporaries = self.temporaries, before
@@ -98,8 +100,10 @@ class Emission(ExpressionEmission):
     def shared_object(self, node: Node, name: str, of: Type, init: Node | None) -> Pieces:
         """Of a shared object there is its offset, the same on all threads, and what is to be allocated."""
         symbol = node.data["symbol"]
-        missing = of.kind == "array" and (of.dimension is None or (of.dimension.node is None and of.dimension.value is None))
-        if symbol.storage == "extern" and init is None or missing:
+        missing = of.kind == "array" and (
+            of.dimension is None or (of.dimension.node is None and of.dimension.value is None)
+        )
+        if (symbol.storage == "extern" and init is None) or missing:
             return [_at(self.tokens[node.start]), f"extern uint64_t {name};"]
         static = symbol.storage == "static"
         head = f"static uint64_t {name};" if static else f"uint64_t {name} __attribute__((weak));"
@@ -107,7 +111,8 @@ class Emission(ExpressionEmission):
         count, threads, look = 1, 0, of
         while look.kind == "array":
             dimension = look.dimension
-            assert dimension is not None and dimension.value is not None
+            assert dimension is not None
+            assert dimension.value is not None
             count *= dimension.value
             threads += dimension.threads
             look = look.target

@@ -86,8 +86,8 @@ class ExpressionEmission(TypeEmission):
         each = "" if count == "1" else f" * ({count})"
         sign = "-" if minus else ""
         return [
-            "isthmus_shared_add(", pointer, f", {sign}(int64_t)(", number, f"){each}, sizeof({self.declare(private(target))}), "
-            f"{block_of(of.target)}, {self.ranks})",
+            "isthmus_shared_add(", pointer, f", {sign}(int64_t)(", number, f"){each}, ",
+            f"sizeof({self.declare(private(target))}), {block_of(of.target)}, {self.ranks})",
         ]  # fmt: skip
 
     def strict(self, node: Node) -> str:
@@ -264,7 +264,13 @@ class ExpressionEmission(TypeEmission):
             return [f"({place} =", self.place(left), ",", self.write(left.type, [place], new, self.strict(left)), ")"]
         if is_pointer_to_shared(left.type) and sign != "=":
             if inner_of(left).kind == "ident":
-                return ["(", self.value(left), "=", self.add(self.value(left), self.value(right), left.type, sign == "-="), ")"]
+                return [
+                    "(",
+                    self.value(left),
+                    "=",
+                    self.add(self.value(left), self.value(right), left.type, sign == "-="),
+                    ")",
+                ]
             return self.moved(left, self.value(right), sign[0], "isthmus_upc_move")
         return self.copy(node)
 

@@ -189,7 +189,7 @@ class Expressions(Reader):
             self.check_arithmetic(one, at)
             self.check_arithmetic(other, at)
             return self.node("binary", start, [left, right], LONG, sign=sign)
-        if sign == "+" and not both or sign == "-" and is_pointer_to_shared(one) and not both:
+        if (sign == "+" and not both) or (sign == "-" and is_pointer_to_shared(one) and not both):
             pointer = one if is_pointer_to_shared(one) else other
             number = other if pointer is one else one
             if number.kind in ("pointer", "record", "void") or "double" in number.name or "float" in number.name:
@@ -197,6 +197,7 @@ class Expressions(Reader):
             self.check_arithmetic(pointer, at)
             return self.node("binary", start, [left, right], pointer, sign=sign)
         self.fail(f"{sign!r} is not for pointers to shared", at)
+        return None
 
     def check_arithmetic(self, of: Type, at: int) -> None:
         if ultimate(of.target).kind == "void":
@@ -213,7 +214,9 @@ class Expressions(Reader):
     # -- conversions --------------------------------------------------------------------------------------------------
 
     def is_null(self, node: Node) -> bool:
-        while node.kind == "paren" or (node.kind == "cast" and node.type.kind == "pointer" and node.type.target.kind == "void"):
+        while node.kind == "paren" or (
+            node.kind == "cast" and node.type.kind == "pointer" and node.type.target.kind == "void"
+        ):
             node = node.kids[-1]
         return node.constant == 0 and not node.threads and node.type.kind in ("basic", "unknown", "enum")
 
@@ -230,15 +233,18 @@ class Expressions(Reader):
             if is_pointer_to_shared(source):
                 if not self.compatible(source, of):
                     self.fail(
-                        f"a pointer to shared with block size {_named(block_of(source.target))} becomes one with block size "
-                        f"{_named(block_of(of.target))}: this needs a cast",
+                        f"a pointer to shared with block size {_named(block_of(source.target))} becomes one with "
+                        f"block size {_named(block_of(of.target))}: this needs a cast",
                         node.start,
                     )
             elif not self.is_null(node):
                 if source.kind == "unknown":
                     self.check_declared(node)
                     return node
-                self.fail("a pointer to shared is made of something else: this needs a cast, of 0 or of a pointer to shared", node.start)
+                self.fail(
+                    "a pointer to shared is made of something else: this needs a cast, of 0 or of a pointer to shared",
+                    node.start,
+                )
             return Node("convert", node.start, node.end, [node], of)
         if is_pointer_to_shared(source) and of.kind != "unknown":
             if of.name == "_Bool":
@@ -277,12 +283,23 @@ class Expressions(Reader):
                 self.check_declared(kid)
             if is_shared(of):
                 self.fail("a cast to a shared type: a value is not shared", start)
-            if is_pointer_to_shared(of) and not is_pointer_to_shared(source) and source.kind == "pointer" and not self.is_null(kid):
+            if (
+                is_pointer_to_shared(of)
+                and not is_pointer_to_shared(source)
+                and source.kind == "pointer"
+                and not self.is_null(kid)
+            ):
                 self.fail("a pointer to memory of this thread cannot become a pointer to shared", start)
             node = self.node("cast", start, [kid], of)
             if of.kind in ("basic", "enum") and kid.constant is not None:
                 node.constant, node.threads = kid.constant, kid.threads
-                if "char" in of.name or "short" in of.name or "_Bool" in of.name or "double" in of.name or "float" in of.name:
+                if (
+                    "char" in of.name
+                    or "short" in of.name
+                    or "_Bool" in of.name
+                    or "double" in of.name
+                    or "float" in of.name
+                ):
                     small = size_of(of)
                     if small and not 0 <= kid.constant < 2 ** (8 * small[0] - 1):
                         node.constant = None
@@ -360,7 +377,9 @@ class Expressions(Reader):
         if word in SIZES and not is_shared(of):
             self.fail(f"{word} is for shared types and objects", start)
         element = ultimate(of)
-        if is_shared(of) and (element.kind == "void" or (element.record is not None and element.record.members is None)):
+        if is_shared(of) and (
+            element.kind == "void" or (element.record is not None and element.record.members is None)
+        ):
             self.fail(f"{word} of an incomplete type", start)
         node = self.node("sizeof", start, kids, SIZE, word=word, of=of)
         found = size_of(ultimate(of) if word == "upc_elemsizeof" else of)
@@ -400,7 +419,11 @@ class Expressions(Reader):
                 kid = self.block()
                 self.foralls = before
                 self.expect(")")
-                last = kid.kids[-1].kids[0] if kid.kids and kid.kids[-1].kind == "expression" and kid.kids[-1].kids else None
+                last = (
+                    kid.kids[-1].kids[0]
+                    if kid.kids and kid.kids[-1].kind == "expression" and kid.kids[-1].kids
+                    else None
+                )
                 return self.node("statement_expression", start, [kid], decayed(last.type) if last else VOID)
             kid = self.expression()
             self.expect(")")
@@ -408,6 +431,7 @@ class Expressions(Reader):
             node.constant, node.threads, node.lvalue = kid.constant, kid.threads, kid.lvalue
             return node
         self.fail(f"{self.shown()} where an expression was expected")
+        return None
 
     def name(self, start: int, word: str) -> Node:
         self.at += 1
@@ -466,7 +490,12 @@ class Expressions(Reader):
                     if decayed(number.type).kind in ("pointer", "record"):
                         self.fail("the index is not an integer", at)
                 node = self.node(
-                    "index", start, [node, index], of.target if of.kind == "pointer" else UNKNOWN, array=array, number=number
+                    "index",
+                    start,
+                    [node, index],
+                    of.target if of.kind == "pointer" else UNKNOWN,
+                    array=array,
+                    number=number,
                 )
                 node.lvalue = True
             elif word == "(":
@@ -534,7 +563,17 @@ class Expressions(Reader):
             # Members lie together: those that are arrays are on one thread as a whole.
             of = share(of, Shared(0, base.shared.strict))
             if "const" in base.qualifiers:
-                of = Type(of.kind, of.name, of.of, of.dimension, of.parameters, of.variadic, of.record, of.qualifiers | {"const"}, of.shared)
+                of = Type(
+                    of.kind,
+                    of.name,
+                    of.of,
+                    of.dimension,
+                    of.parameters,
+                    of.variadic,
+                    of.record,
+                    of.qualifiers | {"const"},
+                    of.shared,
+                )
         result = self.node("member", start, [node], of, sign=word, name=name, bits=bool(found and found[1]), base=base)
         result.lvalue = True
         return result

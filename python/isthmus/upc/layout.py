@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from .types import Type, is_shared
 
-_WORDS = {"char": 1, "_Bool": 1, "short": 2, "int": 4, "float": 4, "double": 8, "__int128": 16, "__int128_t": 16, "__uint128_t": 16}
+_WORDS = {
+    "char": 1,
+    "_Bool": 1,
+    "short": 2,
+    "int": 4,
+    "float": 4,
+    "double": 8,
+    "__int128": 16,
+    "__int128_t": 16,
+    "__uint128_t": 16,
+}
 
 
 def size_of(of: Type) -> tuple[int, int] | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from .initializers import Initializers
-from .layout import size_of
 from .reader import BASIC, DECLARATION_WORDS, QUALIFIERS, STORAGE
 from .tokens import Token
 from .tree import Node, Symbol
@@ -19,7 +17,7 @@ from .types import (
     Record,
     Shared,
     Type,
-    involves_shared,
+    block_of,
     is_shared,
     pointer_to,
     share,
@@ -39,8 +37,6 @@ class Specifiers:
 
 class Declarations(Initializers):
     anonymous = 0
-    #: Dimensions of the declarator that is read.
-    sizes: ClassVar[list[Node]] = []
 
     def specifiers(self) -> Specifiers:
         found = Specifiers()
@@ -224,7 +220,9 @@ class Declarations(Initializers):
                 self.fail("a member of a struct cannot be shared: declare the struct shared, or a pointer", begin)
             members.append((name.text if name else "", of, bits is not None))
             symbol = Symbol("variable", name.text if name else "", of, "", False)
-            list_of.append(Node("declarator", begin, self.at, [*sizes, *([bits] if bits else [])], of, symbol=symbol, bits=bits))
+            list_of.append(
+                Node("declarator", begin, self.at, [*sizes, *([bits] if bits else [])], of, symbol=symbol, bits=bits)
+            )
             if not self.accept(","):
                 break
         self.expect(";")
@@ -270,7 +268,7 @@ class Declarations(Initializers):
         """The name, if it has one, its type, and the parameters of a function that may be defined."""
         self.skip_attributes()
         while self.accept("*"):
-            if ultimate(base).shared is not None and ultimate(base).shared.block == STAR:
+            if is_shared(base) and block_of(base) == STAR:
                 self.fail("block size [*] is for arrays, not for what pointers point to")
             base = pointer_to(base)
             qualifiers: set[str] = set()
@@ -331,7 +329,7 @@ class Declarations(Initializers):
     def _is_nested(self) -> bool:
         after = self.ahead()
         if self.tokens[self.at + 1].kind == "name":
-            return after not in DECLARATION_WORDS and not self.is_type_name(self.at + 1) or after == "__attribute__"
+            return (after not in DECLARATION_WORDS and not self.is_type_name(self.at + 1)) or after == "__attribute__"
         return after in ("*", "(", "[", "^")
 
     def suffixes(self, base: Type) -> tuple[Type, list[Symbol]]:
@@ -425,7 +423,11 @@ class Declarations(Initializers):
                 self.fail(f"{self.shown()} where a name was expected")
             attributes = self.at
             self.skip_attributes()
-            if of.kind == "function" and self.scope.at_file_level and (self.word == "{" or (of.parameters is None and self.is_type_name())):
+            if (
+                of.kind == "function"
+                and self.scope.at_file_level
+                and (self.word == "{" or (of.parameters is None and self.is_type_name()))
+            ):
                 return self.function_definition(start, specifiers, begin, name, of, parameters)
             node = self.init_declarator(specifiers, begin, name, of, (attributes, self.at))
             list_of.append(node)
@@ -444,7 +446,9 @@ class Declarations(Initializers):
         kind = "typedef" if storage == "typedef" else "function" if of.kind == "function" else "variable"
         if kind == "variable" and is_shared(of):
             if not outside and storage not in ("static", "extern"):
-                self.fail(f"{name.text!r} is shared and automatic: shared variables are static, or outside functions", begin)
+                self.fail(
+                    f"{name.text!r} is shared and automatic: shared variables are static, or outside functions", begin
+                )
             if self.word != "=":
                 self.check_layout(name.text, of, begin)
             if of.kind != "array" and ultimate(of).kind == "void":
@@ -454,16 +458,15 @@ class Declarations(Initializers):
         symbol = Symbol(kind, name.text, of, storage, outside)
         before = self.scope.names[-1].get(name.text)
         self.scope.add(symbol)
-        if kind == "variable" and before is not None and before.kind == "variable" and of.kind == "array":
-            # extern T a[]; and later the dimension, or the other way
-            if of.dimension is not None and of.dimension.node is None and before.type.kind == "array":
-                symbol.type = before.type
+        open_ = of.kind == "array" and of.dimension is not None and of.dimension.node is None
+        if open_ and kind == "variable" and before is not None and before.type.kind == "array":
+            symbol.type = before.type  # the dimension was given before
         init = None
         if self.accept("="):
             static = kind == "variable" and (outside or storage == "static")
             init = self.initializer(of, static)
             if of.kind == "array" and of.dimension is not None and of.dimension.node is None:
-                count = init.data.get("count") or self.string_length(init)
+                count = init.data.get("count")
                 symbol.type = of = self.dealt_out(replace(of, dimension=Dimension(None, count)))
                 if is_shared(of):
                     self.check_layout(name.text, of, begin)
@@ -471,9 +474,6 @@ class Declarations(Initializers):
         return self.node(
             "declarator", begin, kids, symbol.type, symbol=symbol, init=init, attributes=attributes, outside=outside
         )
-
-    def string_length(self, init: Node) -> int | None:
-        return None
 
     def check_layout(self, name: str, of: Type, begin: int) -> None:
         if of.kind != "array":
@@ -497,7 +497,10 @@ class Declarations(Initializers):
         if block == STAR:
             self.fail(f"block size [*] of {name!r} needs its dimensions", begin)
         if threads == 1 and block == 0:
-            self.fail(f"THREADS is among the dimensions of {name!r}, whose block size is []: all of it is on one thread", begin)
+            self.fail(
+                f"THREADS is among the dimensions of {name!r}, whose block size is []: all of it is on one thread",
+                begin,
+            )
         if threads > 1:
             self.fail(f"THREADS is {threads} times among the dimensions of {name!r}; allowed is once", begin)
         if threads == 0 and self.threads is None and block != 0:
@@ -529,7 +532,9 @@ class Declarations(Initializers):
         self.function = before
         self.scope.pop()
         if old:
-            of = replace(of, parameters=tuple((symbol.name, symbol.type, None) for symbol in parameters), variadic=False)
+            of = replace(
+                of, parameters=tuple((symbol.name, symbol.type, None) for symbol in parameters), variadic=False
+            )
         return self.node(
             "function", start, [*specifiers.kids, body], of,
             specifiers=specifiers, name=name, name_at=begin, parameters=parameters, header=header, body=body, old=old,
@@ -550,26 +555,7 @@ class Declarations(Initializers):
         self.expect(";")
         return self.node("old", start, [], VOID)
 
-    def translation_unit(self) -> list[Node]:
-        found: list[Node] = []
-        while self.kind != "end":
-            if self.kind == "pragma":
-                found.append(self.pragma())
-            elif self.accept(";"):
-                continue
-            elif self.word == "asm":
-                start = self.at
-                self.skip_attributes()
-                self.expect(";")
-                found.append(self.node("asm", start, [], VOID))
-            else:
-                found.append(self.declaration())
-        return found
-
 
 def block_of_elements(of: Type) -> int:
     shared = ultimate(of).shared
     return shared.block if shared else 0
-
-
-__all__ = ["Declarations", "Specifiers", "involves_shared", "size_of"]

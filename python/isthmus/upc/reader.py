@@ -51,7 +51,7 @@ class Reader:
         self.function: Type | None = None
         #: Loops around this place that deal out iterations, innermost last: whether their affinity is not ``continue``.
         self.foralls: list[bool] = []
-        self.warnings: list[str] = []
+        self.sizes: list[Node] = []  #: dimensions of the declarator that is read
 
     @property
     def word(self) -> str:
@@ -134,11 +134,46 @@ class Reader:
 STORAGE = frozenset(["typedef", "extern", "static", "auto", "register", "inline", "_Noreturn", "_Thread_local"])
 QUALIFIERS = frozenset(["const", "volatile", "restrict", "_Atomic"])
 BASIC = frozenset(
-    "char short int long float double signed unsigned _Bool _Complex __int128 __int128_t __uint128_t _Float16 _Float32 _Float64 _Float128 "
-    "_Float32x _Float64x __float128 __float80 __bf16".split()
+    [
+        "char",
+        "short",
+        "int",
+        "long",
+        "float",
+        "double",
+        "signed",
+        "unsigned",
+        "_Bool",
+        "_Complex",
+        "__int128",
+        "__int128_t",
+        "__uint128_t",
+        "_Float16",
+        "_Float32",
+        "_Float64",
+        "_Float128",
+        "_Float32x",
+        "_Float64x",
+        "__float128",
+        "__float80",
+        "__bf16",
+    ]
 )
 OTHER = frozenset(
-    "void struct union enum typeof __builtin_va_list shared strict relaxed __extension__ __attribute__ "
-    "_Alignas __auto_type".split()
+    [
+        "void",
+        "struct",
+        "union",
+        "enum",
+        "typeof",
+        "__builtin_va_list",
+        "shared",
+        "strict",
+        "relaxed",
+        "__extension__",
+        "__attribute__",
+        "_Alignas",
+        "__auto_type",
+    ]
 )
 DECLARATION_WORDS = STORAGE | QUALIFIERS | BASIC | OTHER

@@ -29,9 +29,8 @@ class Statements(Declarations):
     def pragma(self) -> Node:
         start = self.at
         words = self.tokens[self.at].text.replace("#", " ").split()
-        if words[1:2] == ["upc"]:
-            if words[2:3] in (["strict"], ["relaxed"]):
-                self.strict = words[2] == "strict"
+        if words[1:3] in (["upc", "strict"], ["upc", "relaxed"]):
+            self.strict = words[2] == "strict"
         self.at += 1
         return self.node("pragma", start, [], VOID, upc=words[1:2] == ["upc"])
 
@@ -191,7 +190,9 @@ class Statements(Declarations):
             at = self.at
             affinity = self.expression()
             of = decayed(affinity.type)
-            integer = of.kind in ("enum", "unknown") or (of.kind == "basic" and not {"double", "float"} & set(of.name.split()))
+            integer = of.kind in ("enum", "unknown") or (
+                of.kind == "basic" and not {"double", "float"} & set(of.name.split())
+            )
             if not is_pointer_to_shared(of) and not integer:
                 self.fail("the affinity is an integer, a pointer to shared, or continue", at)
         self.expect(")")
@@ -228,3 +229,19 @@ _STATEMENTS = frozenset(["if", "while", "do", "switch", "case", "goto", "return"
 
 class Parser(Statements):
     """All of it."""
+
+    def translation_unit(self) -> list[Node]:
+        found: list[Node] = []
+        while self.kind != "end":
+            if self.kind == "pragma":
+                found.append(self.pragma())
+            elif self.accept(";"):
+                continue
+            elif self.word == "asm":
+                start = self.at
+                self.skip_attributes()
+                self.expect(";")
+                found.append(self.node("asm", start, [], VOID))
+            else:
+                found.append(self.declaration())
+        return found

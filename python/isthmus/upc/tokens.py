@@ -29,7 +29,9 @@ class Token:
     __slots__ = ("column", "file", "kind", "line", "space", "text")
 
     def __init__(self, kind: str, text: str, file: str, line: int, column: int, space: bool) -> None:
-        self.kind = kind  #: string, character, name, plain (a name that would be a word of UPC), number, sign, pragma, end
+        self.kind = (
+            kind  #: string, character, name, plain (a name that would be a word of UPC), number, sign, pragma, end
+        )
         self.text = text
         self.file = file
         self.line = line

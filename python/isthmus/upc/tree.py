@@ -12,7 +12,9 @@ class Node:
 
     __slots__ = ("constant", "data", "end", "kids", "kind", "lvalue", "start", "strict", "threads", "type")
 
-    def __init__(self, kind: str, start: int, end: int, kids: list[Node] | None = None, of: Type = INT, /, **data: Any) -> None:
+    def __init__(
+        self, kind: str, start: int, end: int, kids: list[Node] | None = None, of: Type = INT, /, **data: Any
+    ) -> None:
         self.kind = kind
         self.start = start
         self.end = end
@@ -30,7 +32,9 @@ class Symbol:
 
     __slots__ = ("addressed", "file_level", "kind", "name", "storage", "type", "value")
 
-    def __init__(self, kind: str, name: str, of: Type, storage: str, file_level: bool, value: int | None = None) -> None:
+    def __init__(
+        self, kind: str, name: str, of: Type, storage: str, file_level: bool, value: int | None = None
+    ) -> None:
         self.kind = kind
         self.name = name
         self.type = of

@@ -97,7 +97,9 @@ class Program:
                 self._point(f"{letter}{number}", array)
         looped = [self._loop(number) for number in range(max(1, lines // 50))]
         while len(self.lines) < lines:
-            self.random.choice([self._move, self._move, self._cast, self._compare, self._read, self._assign, self._step])()
+            self.random.choice(
+                [self._move, self._move, self._cast, self._compare, self._read, self._assign, self._step]
+            )()
         self.expected = [*(count for counts in looped for count in counts), *self.expected]
 
     def _array(self, number: int) -> Array:
@@ -238,8 +240,7 @@ class Program:
         kinds = [f"static shared [{block}] {WORD[size]} *p{n}, *q{n};" for n, (size, block) in enumerate(self.types)]
         parts = [self.lines[at : at + 100] for at in range(0, len(self.lines), 100)]
         functions = [
-            f"static void part{number}(void) {{\n" + "\n".join(part) + "\n}"
-            for number, part in enumerate(parts)
+            f"static void part{number}(void) {{\n" + "\n".join(part) + "\n}" for number, part in enumerate(parts)
         ]
         calls = "".join(f"part{number}();" for number in range(len(parts)))
         shown = f"for (int l = 0; l < {len(self.loops)}; ++l) for (int t = 0; t < THREADS; ++t)"

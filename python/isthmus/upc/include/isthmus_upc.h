@@ -77,13 +77,13 @@ static inline int isthmus_upc_is_turn(int64_t number, int64_t threads) {
 
 /* -- accesses: of 1, 2, 4 and 8 bytes whole, of other sizes perhaps in parts -- */
 
-#define ISTHMUS_UPC_READ(bits)                                                                            \
-  if (bytes == bits / 8 && p.offset % (bits / 8) == 0) {                                                  \
-    uint##bits##_t value = 0;                                                                             \
+#define ISTHMUS_UPC_READ(bits)                                                                              \
+  if (bytes == bits / 8 && p.offset % (bits / 8) == 0) {                                                    \
+    uint##bits##_t value = 0;                                                                               \
     if (__builtin_expect(isthmus_read_u##bits(isthmus_upc_space, &value, p.rank, p.offset, access) < 0, 0)) \
-      isthmus_upc_fail("read of shared memory");                                                          \
-    memcpy(to, &value, sizeof value);                                                                     \
-    return to;                                                                                            \
+      isthmus_upc_fail("read of shared memory");                                                            \
+    memcpy(to, &value, sizeof value);                                                                       \
+    return to;                                                                                              \
   }
 static inline void* isthmus_upc_read(void* to, isthmus_shared p, size_t bytes, int ordered) {
   const isthmus_access access = ordered ? ISTHMUS_STRICT : ISTHMUS_RELAXED;
@@ -95,13 +95,13 @@ static inline void* isthmus_upc_read(void* to, isthmus_shared p, size_t bytes, i
     isthmus_upc_fail("read of shared memory");
   return to;
 }
-#define ISTHMUS_UPC_WRITE(bits)                                                                            \
-  if (bytes == bits / 8 && p.offset % (bits / 8) == 0) {                                                   \
-    uint##bits##_t value;                                                                                  \
-    memcpy(&value, from, sizeof value);                                                                    \
+#define ISTHMUS_UPC_WRITE(bits)                                                                             \
+  if (bytes == bits / 8 && p.offset % (bits / 8) == 0) {                                                    \
+    uint##bits##_t value;                                                                                   \
+    memcpy(&value, from, sizeof value);                                                                     \
     if (__builtin_expect(isthmus_write_u##bits(isthmus_upc_space, p.rank, p.offset, value, access) < 0, 0)) \
-      isthmus_upc_fail("write to shared memory");                                                          \
-    return from;                                                                                           \
+      isthmus_upc_fail("write to shared memory");                                                           \
+    return from;                                                                                            \
   }
 static inline const void* isthmus_upc_write(isthmus_shared p, const void* from, size_t bytes, int ordered) {
   const isthmus_access access = ordered ? ISTHMUS_STRICT : ISTHMUS_RELAXED;

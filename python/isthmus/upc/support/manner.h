@@ -6,8 +6,12 @@
 static inline isthmus_manner manner_of(int flags) {
   const isthmus_manner manner = {
       .size = sizeof manner,
-      .enter = flags & 1 ? ISTHMUS_SYNC_MY : flags & 2 ? ISTHMUS_SYNC_NONE : ISTHMUS_SYNC_ALL,
-      .leave = flags & 4 ? ISTHMUS_SYNC_MY : flags & 8 ? ISTHMUS_SYNC_NONE : ISTHMUS_SYNC_ALL,
+      .enter = flags & 1   ? ISTHMUS_SYNC_MY
+               : flags & 2 ? ISTHMUS_SYNC_NONE
+                           : ISTHMUS_SYNC_ALL,
+      .leave = flags & 4   ? ISTHMUS_SYNC_MY
+               : flags & 8 ? ISTHMUS_SYNC_NONE
+                           : ISTHMUS_SYNC_ALL,
   };
   return manner;
 }

@@ -6,7 +6,8 @@
 static uint64_t bytes_of(size_t nblocks, size_t nbytes) {
   uint64_t bytes;
   const uint64_t rounds = nblocks / isthmus_upc_threads + (nblocks % isthmus_upc_threads != 0);
-  if (__builtin_mul_overflow(rounds, (uint64_t)nbytes, &bytes)) isthmus_upc_refuse("%zu blocks of %zu bytes are too many", nblocks, nbytes);
+  if (__builtin_mul_overflow(rounds, (uint64_t)nbytes, &bytes))
+    isthmus_upc_refuse("%zu blocks of %zu bytes are too many", nblocks, nbytes);
   return bytes;
 }
 
@@ -45,8 +46,11 @@ isthmus_shared upc_resetphase(isthmus_shared p) { return isthmus_upc_resetphase(
 size_t upc_affinitysize(size_t totalsize, size_t nbytes, size_t threadid) {
   if (nbytes == 0) return threadid == 0 ? totalsize : 0;
   const size_t blocks = totalsize / nbytes + (totalsize % nbytes != 0);
-  return blocks == 0 ? 0 : (blocks / isthmus_upc_threads + (threadid < blocks % isthmus_upc_threads)) * nbytes -
-         (totalsize % nbytes != 0 && (blocks - 1) % isthmus_upc_threads == threadid ? nbytes - totalsize % nbytes : 0);
+  return blocks == 0 ? 0
+                     : (blocks / isthmus_upc_threads + (threadid < blocks % isthmus_upc_threads)) * nbytes -
+                           (totalsize % nbytes != 0 && (blocks - 1) % isthmus_upc_threads == threadid
+                                ? nbytes - totalsize % nbytes
+                                : 0);
 }
 
 void upc_memget(void* to, isthmus_shared from, size_t bytes) {

@@ -17,7 +17,7 @@ static uint64_t ends; /* offset of a process number and an exit status of every 
 static pid_t owner;
 
 /* Lists that the linker makes of what translated files leave. */
-#define LIST(type, name) \
+#define LIST(type, name)                                               \
   extern type __start_isthmus_upc_list_##name[] __attribute__((weak)); \
   extern type __stop_isthmus_upc_list_##name[] __attribute__((weak));
 LIST(const isthmus_upc_object* const, objects)
@@ -51,20 +51,21 @@ static void place_objects(void) {
       check(isthmus_set(isthmus_upc_space, isthmus_upc_thread, at, 0, bytes), "static shared memory");
       at += 64; /* offset 0 is that of null */
     }
-    for (const isthmus_upc_object* const* object = __start_isthmus_upc_list_objects; object < __stop_isthmus_upc_list_objects;
-         ++object) {
+    for (const isthmus_upc_object* const* object = __start_isthmus_upc_list_objects;
+         object < __stop_isthmus_upc_list_objects; ++object) {
       const isthmus_upc_object* const o = *object;
       uint64_t count = o->count;
       for (uint64_t i = 0; i < o->threads; ++i) count *= isthmus_upc_threads;
-      const uint64_t size = (isthmus_shared_bytes(count, o->bytes, (uint32_t)o->block, isthmus_upc_threads) + 63) / 64 * 64;
+      const uint64_t size =
+          (isthmus_shared_bytes(count, o->bytes, (uint32_t)o->block, isthmus_upc_threads) + 63) / 64 * 64;
       if (!pass) bytes += size;
       else if (*o->offset == 0) *o->offset = at, at += size;
     }
   }
   check(isthmus_barrier(isthmus_upc_space, NULL), "start");
   if (isthmus_upc_thread) return;
-  for (const isthmus_upc_object* const* object = __start_isthmus_upc_list_objects; object < __stop_isthmus_upc_list_objects;
-       ++object) {
+  for (const isthmus_upc_object* const* object = __start_isthmus_upc_list_objects;
+       object < __stop_isthmus_upc_list_objects; ++object) {
     const isthmus_upc_object* const o = *object;
     isthmus_shared p = isthmus_shared_first(*o->offset);
     for (uint64_t i = 0; i < o->given; ++i) {
@@ -136,5 +137,6 @@ static void __attribute__((constructor)) join(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   on_exit(leave, NULL);
   check(isthmus_barrier(isthmus_upc_space, NULL), "start");
-  for (const starter* start = __start_isthmus_upc_list_starts; start < __stop_isthmus_upc_list_starts; ++start) (*start)();
+  for (const starter* start = __start_isthmus_upc_list_starts; start < __stop_isthmus_upc_list_starts; ++start)
+    (*start)();
 }
