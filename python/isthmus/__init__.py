@@ -51,6 +51,7 @@
 - ``skeletons/``: applications as Programs with parameters
 - ``studies/``: studies: experiments at many points, their ledgers, figures and pages
 - ``tuning/``: choosing algorithms of collectives: tuning, decision tables, files for MPI libraries
+- ``upc/``: programs in UPC become C that uses libisthmus
 
 >>> import isthmus
 >>> machine = isthmus.load("torus-4x4x4")

@@ -1,5 +1,6 @@
 """UPC 1.3: programs become C that uses libisthmus.
 
+- ``constants``: constants and what operators make of them
 - ``driver``: from files to a program: preprocessor, translation, C compiler, linker
 - ``emit``, ``emit_expressions``, ``emit_types``: what was read, as C
 - ``expressions``, ``initializers``, ``parse_declarations``, ``statements``: the parser, which knows types

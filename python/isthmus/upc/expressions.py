@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .constants import folded, number_of
 from .layout import size_of
 from .reader import Reader
 from .tree import Node
 from .types import (
     CHAR,
-    DOUBLE,
     INT,
     LONG,
     SIZE,
@@ -163,7 +163,7 @@ class Expressions(Reader):
         elif sign in ("+", "-", "*", "/", "%", "&", "|", "^"):
             of = arithmetic(one, other)
         node = self.node("binary", start, [left, right], of, sign=sign)
-        node.constant, node.threads = _folded(sign, left, right)
+        node.constant, node.threads = folded(sign, left, right)
         return node
 
     def combined_shared(self, sign: str, start: int, left: Node, right: Node, at: int) -> Node:
@@ -395,7 +395,7 @@ class Expressions(Reader):
             return self.name(start, word)
         if kind == "number":
             self.at += 1
-            return _number(self.node("const", start, [], INT), word)
+            return number_of(self.node("const", start, [], INT), word)
         if kind == "character":
             self.at += 1
             node = self.node("const", start, [], INT)
@@ -581,50 +581,3 @@ class Expressions(Reader):
 
 def _named(block: int) -> str:
     return "[]" if block == 0 else str(block)
-
-
-def _number(node: Node, word: str) -> Node:
-    text = word.lower()
-    hexadecimal = text.startswith("0x")
-    if "." in text or (not hexadecimal and "e" in text) or (hexadecimal and "p" in text):
-        node.type = Type("basic", "float") if text.endswith("f") and not hexadecimal else DOUBLE
-        return node
-    digits = text.rstrip("ul")
-    suffix = text[len(digits) :]
-    try:
-        node.constant = int(digits, 8) if re.fullmatch(r"0[0-7]+", digits) else int(digits, 0)
-    except ValueError:
-        return node
-    long = "l" in suffix or node.constant > 0x7FFFFFFF
-    node.type = Type("basic", ("unsigned " if "u" in suffix else "") + ("long" if long else "int"))
-    return node
-
-
-def _folded(sign: str, left: Node, right: Node) -> tuple[int | None, int]:
-    one, other = left.constant, right.constant
-    if one is None or other is None:
-        return None, 0
-    if left.threads or right.threads:
-        if sign == "*":
-            return one * other, left.threads + right.threads
-        if sign == "/" and not right.threads and other and one % other == 0:
-            return one // other, left.threads
-        if sign in "+-" and left.threads == right.threads == 1:
-            return (one + other if sign == "+" else one - other), 1
-        return None, 0
-    try:
-        if sign in ("/", "%"):
-            if other == 0:
-                return None, 0
-            quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
-            return (quotient if sign == "/" else one - quotient * other), 0
-        return {
-            "+": lambda: one + other, "-": lambda: one - other, "*": lambda: one * other,
-            "<<": lambda: one << other, ">>": lambda: one >> other, "&": lambda: one & other,
-            "|": lambda: one | other, "^": lambda: one ^ other, "==": lambda: int(one == other),
-            "!=": lambda: int(one != other), "<": lambda: int(one < other), ">": lambda: int(one > other),
-            "<=": lambda: int(one <= other), ">=": lambda: int(one >= other),
-            "&&": lambda: int(bool(one and other)), "||": lambda: int(bool(one or other)),
-        }[sign](), 0  # fmt: skip
-    except (KeyError, ValueError):
-        return None, 0

@@ -153,7 +153,7 @@ class Declarations(Initializers):
         if size.constant is None or size.threads:
             self.fail("the block size is not a constant known to the translator", start)
         if not 0 <= size.constant < 2**31:
-            self.fail(f"the block size is {size.constant}; allowed are 0 to UPC_MAX_BLOCK_SIZE, {2**31 - 1}", start)
+            self.fail(f"the block size is {size.constant}: must be 0 to UPC_MAX_BLOCK_SIZE, {2**31 - 1}", start)
         return size.constant
 
     def record(self, kids: list[Node]) -> Type:
@@ -502,7 +502,7 @@ class Declarations(Initializers):
                 begin,
             )
         if threads > 1:
-            self.fail(f"THREADS is {threads} times among the dimensions of {name!r}; allowed is once", begin)
+            self.fail(f"THREADS is {threads} times among the dimensions of {name!r}: must be there once", begin)
         if threads == 0 and self.threads is None and block != 0:
             self.fail(
                 f"THREADS is not among the dimensions of {name!r}: give the number of threads (-T), or block size []",
