@@ -2,11 +2,16 @@
 
 - ``constants``: constants and what operators make of them
 - ``driver``: from files to a program: preprocessor, translation, C compiler, linker
-- ``emit``, ``emit_expressions``, ``emit_types``: what was read, as C
-- ``expressions``, ``initializers``, ``parse_declarations``, ``statements``: the parser, which knows types
+- ``emit``: declarations and statements as C has them
+- ``emit_expressions``: expressions: accesses to shared memory become calls
+- ``emit_types``: types as C has them
+- ``expressions``: expressions are read and typed, and what UPC forbids is refused
+- ``initializers``: which value of an initialiser goes to which member
 - ``layout``: sizes of types
 - ``messages``: errors at the user's line and column
+- ``parse_declarations``: declarations are read, names are made known
 - ``reader``: what all parts of the parser use
+- ``statements``: statements of C and of UPC, and the parser as a whole
 - ``tokens``: words of a preprocessed file
 - ``translate``: one file of UPC, as one of C
 - ``tree``: nodes of a program, and its names
