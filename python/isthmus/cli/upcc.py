@@ -23,7 +23,7 @@ from ..errors import InvalidInput
 @click.option("-o", "output", metavar="FILE", help="Write the program here; by default a.out, with -c FILE.o.")
 @click.option(
     "-T",
-    "--threads",
+    "threads",
     type=click.IntRange(1, 65535),
     metavar="N",
     help="Fix the number of threads, so that THREADS is a constant; by default it is known when the program starts.",
