@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ..errors import InvalidInput
+from .options import shared
 
 
 @click.command(
@@ -20,7 +21,7 @@ from ..errors import InvalidInput
     "Messages of the translator, of the C compiler and of debuggers name lines of your files.",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "output", metavar="FILE", help="Write the program here; by default a.out, with -c FILE.o.")
+@shared("output", "the program, by default a.out; with -c an object, by default FILE.o")
 @click.option(
     "-T",
     "threads",
