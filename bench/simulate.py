@@ -2,9 +2,11 @@
 
 LogGOPSim takes a message of 0 bytes for one of -1 and makes the dissemination 96 ns faster than it is.
 
-Every case runs in a process of its own: the schedule is generated, then simulated several times on one core without
+Every case runs in a process of its own: the schedule is made, then simulated several times on one core without
 looking for symmetry, then once with it. Processor seconds are medians; bytes are the peak of the process above what it
-had before the schedule was made, so they hold the schedule and the simulation.
+had before the schedule was made, so they hold the schedule and the simulation, but not what making it took. "all s" is
+the user's processor time of the whole process with making the schedule and one simulation. Cases of irregular.py come
+after those in lockstep.
 
     python bench/simulate.py [--peer /path/to/LogGOPSim] [--quick]
 """
@@ -14,11 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import irregular
+
+import isthmus
 
 # Name, collective, algorithm, ranks, bytes; is it part of --quick, does the peer finish it in minutes?
 CASES = (
@@ -38,23 +45,36 @@ def memory(field: str) -> int:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith(field))
 
 
-def measure(kind: str, algorithm: str, ranks: int, size: int, repeats: int, record: str) -> dict[str, float]:
-    import isthmus
+def reset_peak() -> None:
+    """Forget the memory that making the schedule took: Linux sets VmHWM to what is held now."""
+    with open("/proc/self/clear_refs", "w") as control:
+        control.write("5")
 
+
+def schedule_of(case: int) -> isthmus.Schedule:
+    if case >= len(CASES):
+        return irregular.CASES[case - len(CASES)][1]()
+    _, kind, algorithm, ranks, size, _, _ = CASES[case]
+    return isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm)
+
+
+def measure(case: int, repeats: int, record: str) -> dict[str, float]:
     p = {name: value * 1e-9 for name, value in PARAMETERS.items()}
     level = isthmus.Level(L=p["L"], o_send=p["o"], o_recv=p["o"], g=p["g"], G=p["G"], O=p["O"], S=PARAMETERS["S"])
     warm = isthmus.collective("barrier", ranks=2)
     isthmus.simulate(warm, level)
     before = memory("VmRSS")
     begin = time.process_time()
-    schedule = isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm)
+    schedule = schedule_of(case)
     generated = time.process_time() - begin
-    seconds, timeline = [], None
+    seconds, timeline, whole = [], None, 0.0
+    reset_peak()
     for _ in range(repeats):
         timeline = None
         begin = time.process_time()
         timeline = isthmus.simulate(schedule, level, record=record, symmetry=False)
         seconds.append(time.process_time() - begin)
+        whole = whole or resource.getrusage(resource.RUSAGE_SELF).ru_utime
     peak = memory("VmHWM") - before
     begin = time.process_time()
     symmetric = isthmus.simulate(schedule, level, record=record)
@@ -66,6 +86,7 @@ def measure(kind: str, algorithm: str, ranks: int, size: int, repeats: int, reco
         "events": timeline.events,
         "generated": generated,
         "seconds": statistics.median(seconds),
+        "whole": whole,
         "peak": peak,
         "makespan": timeline.makespan,
         "symmetry": with_symmetry,
@@ -73,13 +94,11 @@ def measure(kind: str, algorithm: str, ranks: int, size: int, repeats: int, reco
     }
 
 
-def peer_seconds(peer: str, kind: str, algorithm: str, ranks: int, size: int) -> tuple[float, float, float]:
+def peer_seconds(peer: str, case: int) -> tuple[float, float, float]:
     """Processor seconds, peak bytes and makespan of LogGOPSim on the same schedule."""
-    import isthmus
-
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "schedule.bin")
-        isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm).save(path, seconds_per_byte=0.0)
+        schedule_of(case).save(path, seconds_per_byte=0.0)
         options = [text for name, value in PARAMETERS.items() for text in (f"-{name}", str(value))]
         run = subprocess.Popen([peer, "-f", path, *options, "-b"], stdout=subprocess.PIPE, text=True)
         assert run.stdout is not None
@@ -96,27 +115,30 @@ def main() -> None:
     parser.add_argument("--record", default="finish", choices=("finish", "ranks"))
     parser.add_argument("--case", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    # Name; is it part of --quick, does the peer finish it in minutes?
+    everything = [(c[0], c[5], c[6]) for c in CASES] + [(c[0], c[2], c[2]) for c in irregular.CASES]
     if given.case:
-        name, kind, algorithm, ranks, size, quick, _ = CASES[int(given.case)]
-        print(json.dumps(measure(kind, algorithm, ranks, size, 7 if quick else 3, given.record)))
+        case = int(given.case)
+        print(json.dumps(measure(case, 7 if everything[case][1] else 3, given.record)))
         return
-    columns = f"{'case':<30} {'operations':>11} {'s':>7} {'M op/s':>7} {'B/op':>6} {'makespan':>12}"
+    columns = f"{'case':<32} {'operations':>11} {'s':>7} {'all s':>7} {'M op/s':>7} {'B/op':>6} {'makespan':>12}"
     print(f"{columns} {'symmetric s':>11} {'kinds':>6}")
-    for number, (name, kind, algorithm, ranks, size, quick, peer_too) in enumerate(CASES):
+    for number, (name, quick, peer_too) in enumerate(everything):
         if given.quick and not quick:
             continue
         command = [sys.executable, __file__, "--case", str(number), "--record", given.record]
         m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         rate = m["operations"] / m["seconds"] / 1e6
         print(
-            f"{name:<30} {m['operations']:>11,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / m['operations']:>6.1f} "
+            f"{name:<32} {m['operations']:>11,} {m['seconds']:>7.3f} {m['whole']:>7.3f} "
+            f"{rate:>7.1f} {m['peak'] / m['operations']:>6.1f} "
             f"{m['makespan'] * 1e6:>9.3f} us {m['symmetry']:>11.3f} {m['kinds']:>6}",
             flush=True,
         )
         if given.peer and peer_too:
-            seconds, peak, makespan = peer_seconds(given.peer, kind, algorithm, ranks, size)
+            seconds, peak, makespan = peer_seconds(given.peer, number)
             print(
-                f"{'  LogGOPSim':<30} {'':>11} {seconds:>7.3f} {m['operations'] / seconds / 1e6:>7.1f} "
+                f"{'  LogGOPSim':<32} {'':>11} {seconds:>7.3f} {'':>7} {m['operations'] / seconds / 1e6:>7.1f} "
                 f"{peak / m['operations']:>6.1f} {makespan * 1e6:>9.3f} us   {seconds / m['seconds']:.1f} times ours",
                 flush=True,
             )
