@@ -1,4 +1,4 @@
-#if __has_include(<rdma/fabric.h>)
+#ifdef ISTHMUS_FABRIC
 #include "runtime/transport/ofi/fabric.hpp"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 #include "runtime/transport/ofi/wire.hpp"
 
-#if __has_include(<rdma/fabric.h>)
+#ifdef ISTHMUS_FABRIC
 #include <unistd.h>
 
 #include <algorithm>
