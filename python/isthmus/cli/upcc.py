@@ -46,8 +46,8 @@ from .options import shared
 @click.option("-l", "libraries", multiple=True, metavar="NAME", help="Link this library, such as m.")
 @click.option("-L", "folders", multiple=True, metavar="FOLDER", help="Look for libraries here too.")
 @click.option("-W", "warnings", multiple=True, metavar="WORD", help="Passed on to the C compiler, as are -f and -m.")
-@click.option("-f", "features", multiple=True, metavar="WORD", hidden=True)
-@click.option("-m", "machine", multiple=True, metavar="WORD", hidden=True)
+@click.option("-f", "features", multiple=True, metavar="WORD", hidden=True, help="Passed on to the C compiler.")
+@click.option("-m", "machine", multiple=True, metavar="WORD", hidden=True, help="Passed on to the C compiler.")
 def command(
     files: tuple[str, ...],
     output: str | None,
