@@ -82,6 +82,7 @@ def test_the_commands() -> None:
         *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
         "study wrf",
         *(f"tune {name}" for name in ("convert", "export", "merge", "search", "show", "validate", "verify")),
+        "upcc",
     ]
 
 

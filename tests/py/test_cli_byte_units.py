@@ -94,7 +94,7 @@ LINES = [
 ]
 #: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. Scripts and queues have
 #: no sizes.
-ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run"}
+ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run", "upcc"}
 ELSEWHERE |= {f"queue {name}" for name in ("decide", "simulate", "vary", "workload")}
 ELSEWHERE |= {
     f"multigrid {name}"
