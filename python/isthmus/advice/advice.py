@@ -25,6 +25,7 @@ from .analysis.numbers_used import Used
 from .analysis.pipelining import Overlap
 from .analysis.remapping import Placing
 from .collectives.comparison import Choices
+from .settings.limits import MpiSettings
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
 TIME_CLASSES = {
@@ -202,6 +203,8 @@ class Prediction:
         What other algorithms of collectives would change, on the first machine.
     overlaps : tuple of Overlap
         Calls that could be hidden behind computation, on the first machine; the most saving first.
+    settings : MpiSettings, optional
+        Queues of MPI and parameters of its library, on the first machine, if ``timeline`` holds all operations.
     """
 
     machine: Machine
@@ -225,6 +228,7 @@ class Prediction:
     pattern: Pattern | None = None
     choices: Choices | None = None
     overlaps: tuple[Overlap, ...] = ()
+    settings: MpiSettings | None = None
 
     @property
     def time(self) -> float:

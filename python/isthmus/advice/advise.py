@@ -32,6 +32,7 @@ from .analysis.what_if import balanced
 from .collectives.comparison import choices
 from .collectives.library import library_of
 from .output.sentences import WORTH, notes_on, sentences_on
+from .settings.limits import mpi_settings
 
 #: Operations of a large program of which its collectives' algorithms are compared, about.
 _EXCERPT = 1_000_000
@@ -168,8 +169,13 @@ def advise(
         del even, schedule  # others come now
     else:
         predictions, simulations = found
+    options: dict[str, Any] = {"model": model, "routing": routing, "noise": noise, "seed": seed}
+    first = predictions[0]
+    if len(first.timeline.schedule) == first.operations:
+        parameters, more = mpi_settings(first.timeline, loaded[0], placements[0], library, options, WORTH)
+        simulations += more
+        predictions = (replace(first, settings=parameters), *predictions[1:])
     if isinstance(what, Program):
-        options: dict[str, Any] = {"model": model, "routing": routing, "noise": noise, "seed": seed}
         pieces = None
         if predictions[0].operations > MOST_RECORDED:
             few = excerpt(what, round(_EXCERPT / predictions[0].operations * len(what)))

@@ -61,6 +61,7 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         "network": None if p.network is None else _network(p.network),
         "choices": None if p.choices is None else _choices(p.choices),
         "overlaps": [dataclasses.asdict(o) for o in p.overlaps],
+        "settings": None if p.settings is None else _settings(p),
         "placing": None if p.placing is None else _placing(p.placing),
         "numbers": {"quality": quality(p.used), "used": [dataclasses.asdict(u) for u in p.used]},
     }
@@ -90,6 +91,35 @@ def _choices(found: Choices) -> dict[str, Any]:
         "compared": compared,
         "table": None if found.table is None else content(found.table),
         "notes": list(found.notes),
+    }
+
+
+def _settings(p: Prediction) -> dict[str, Any]:
+    found = p.settings
+    assert found is not None
+    q, memory = found.queues, found.memory
+    by_rank = {
+        name: value.tolist() for name, value in dataclasses.asdict(q).items() if name not in ("messages", "unexpected")
+    }
+    return {
+        "library": found.library.target,
+        "messages": q.messages,
+        "unexpected": q.unexpected,
+        "by_rank": by_rank,
+        "tried": [dataclasses.asdict(one) for one in found.tried],
+        "better": [dataclasses.asdict(one) for one in found.better],
+        "lower": None if found.lower is None else dataclasses.asdict(found.lower),
+        "progress": None if found.progress is None else dataclasses.asdict(found.progress),
+        "receive_buffers": {
+            "bytes": found.buffer,
+            "shared": found.shared_buffers,
+            "by_peer": found.peer_buffers,
+            "settings": [dataclasses.asdict(one) for one in found.buffer_settings],
+        },
+        "memory": None
+        if memory is None
+        else dataclasses.asdict(memory)
+        | {"of_program": memory.of(p.timeline.ranks), "of_machine": memory.of(p.machine.cores)},
     }
 
 

@@ -12,6 +12,7 @@ from ...units import amount, percent, text
 from ..advice import Growth, Prediction, Sentence
 from ..analysis.numbers_used import SOURCED
 from ..analysis.pipelining import RIM
+from .settings_words import lower_words, progress_words, raise_words
 from .words import best_words, calls_words, now_words
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule)
     # If two save as much, the one for which a file is written comes first.
     command = _command(program)
     found = [*_collectives(p, command), *_placing(p, command), *_hiding(p), *_balance(p), *_network(p)]
-    found += _concentration(p)
+    found += [*_settings(p), *_concentration(p)]
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:
         found.insert(0, _limited_by_computation(p))
@@ -252,6 +253,20 @@ def _hiding(p: Prediction) -> list[Sentence]:
                 "touches its buffers is not recorded."
             )
         out.append(Sentence("hiding", words, one.saving))
+    return out
+
+
+def _settings(p: Prediction) -> list[Sentence]:
+    """Eager limits that save enough, or much memory, and progress."""
+    found = p.settings
+    if found is None:
+        return []
+    out = [Sentence("eager", raise_words(one, found, p.time), one.gain) for one in found.better]
+    if found.lower is not None:
+        out.append(Sentence("memory", lower_words(found.lower, found), 0.0))
+    progress = found.progress
+    if progress is not None and progress.longer - progress.round_trips >= WORTH * p.time:
+        out.append(Sentence("progress", progress_words(found, p.time), 0.0))
     return out
 
 

@@ -16,6 +16,7 @@ from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
 from .as_json import machine_rows
 from .sentences import call_words, seconds
+from .settings_words import LIMITS, QUEUES, buffers_words, limit_rows, memory_words, queue_rows, unexpected_words
 from .words import best_words, calls_words, now_words, source_words, whole_words
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def page(advice: Advice) -> str:
         f"{percent(e.serialisation)} x transfer {percent(e.transfer)}"
     )
     lines += ["", *_losses(p), "", *_shares(p)]
-    parts = [_calls(p), _messages(p), _network(p), _collectives(p), _placing(p), _sensitivities(p), _what_ifs(p)]
+    parts = [_calls(p), _messages(p), _network(p), _collectives(p), _settings(p), _placing(p), _sensitivities(p)]
+    parts.append(_what_ifs(p))
     for part in (*parts, _machines(advice)):
         if part:
             lines += ["", *part]
@@ -213,6 +215,19 @@ def _placing(p: Prediction) -> list[str]:
         return []
     heading = ["communication-aware placement", "current", "mapped", "lower bound"]
     return _table([heading, *placing_rows(p.placing, _METRICS)], (0,))
+
+
+def _settings(p: Prediction) -> list[str]:
+    """Queues of MPI and eager limits."""
+    found = p.settings
+    if found is None or not found.queues.messages:
+        return []
+    out = _table([QUEUES, *queue_rows(found)], (0,))
+    if found.tried:
+        out += _table([LIMITS, *limit_rows(p)], (0,))
+    for words in (unexpected_words(found), buffers_words(found), memory_words(p)):
+        out += _wrapped(words, "  ") if words else []
+    return out
 
 
 def call_label(call: Call | CallUse) -> str:

@@ -31,6 +31,7 @@ from ...text import (
 from .. import svg
 from .collectives import collectives
 from .network import network
+from .settings import settings
 
 if TYPE_CHECKING:
     from .....recording.profile import Profile
@@ -370,8 +371,8 @@ def _how_contended(advice: Advice) -> list[str]:
 
 #: The page, from top to bottom; None for what does not apply.
 SECTIONS: list[Callable[[Advice], Section | None]] = [
-    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, collectives, placement, machines,
-    profile, how,
+    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, collectives, settings, placement,
+    machines, profile, how,
 ]  # fmt: skip
 
 
