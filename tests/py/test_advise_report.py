@@ -32,6 +32,7 @@ ANCHORS = [
     "calls",
     "messages",
     "collectives",
+    "settings",
     "placement",
     "machines",
     "how",

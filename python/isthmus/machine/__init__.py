@@ -9,6 +9,7 @@
 - ``measured``: what a measurement adds to a machine: how it was taken, and curves of what the model has no parameter
   for
 - ``models``: closed forms for one message on a quiet network
+- ``mpi_memory``: memory that MPI takes of a rank, of its own and for each peer
 - ``networkx``: conversion of interconnects from and to NetworkX graphs
 - ``node_pairs``: node ids and pairs as users give them: numbers, or arrays that are broadcast against each other
 - ``parts``: the parts of a machine besides its interconnect: nodes, LogGP parameters per level, noise

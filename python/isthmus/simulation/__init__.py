@@ -11,6 +11,7 @@
 - ``network``: network arguments of ``simulate``: model, routes, and the options of single models
 - ``noise``: traces of operating system noise
 - ``options``: the options of ``simulate`` as one type, for verbs that hand them on
+- ``queues``: queues of MPI in a simulation: messages without receives, receives that wait, receive buffers
 - ``ran``: what is known of a run that was carried out and measured
 - ``saved_result``: the result of a simulation as files of Timelines keep it
 - ``simulate``: the verb ``simulate``

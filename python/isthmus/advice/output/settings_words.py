@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from ..settings.limits import EagerLimit, MpiSettings
     from ..settings.names import Setting
 
+#: Bytes of receive buffers from which on the page speaks of them.
+_MANY = 1_000_000
 #: Where messages are, by level.
 _BETWEEN = {"network": "between nodes", "node": "within nodes"}
 QUEUES = ["queues of MPI", "most", "on rank", "mean"]
 
 
-def queue_rows(found: MpiSettings) -> list[list[str]]:
+def queue_rows(found: MpiSettings, buffers: bool = True) -> list[list[str]]:
     """The queues: the most on any rank, which one that is, and the mean over the run and the ranks."""
     q = found.queues
     rows = [
@@ -27,7 +29,7 @@ def queue_rows(found: MpiSettings) -> list[list[str]]:
         ["bytes kept of eager ones", *_most(q.held_most, "B"), amount(round(float(q.held_mean.mean())))],
         ["posted receives", *_most(q.posted_most, ","), f"{float(q.posted_mean.mean()):.3g}"],
     ]
-    if found.peer_buffers:
+    if buffers and found.peer_buffers:
         rows += [
             ["receive buffers, shared by all peers", *_most(q.buffered_most, ","), ""],
             ["receive buffers, a queue for each peer", *_most(q.buffered_by_peer * q.peers, ","), ""],
@@ -102,14 +104,22 @@ def memory_words(p: Prediction) -> str:
     return f"{words}."
 
 
+def page_words(p: Prediction) -> str:
+    """What the page says below its tables."""
+    found = p.settings
+    assert found is not None
+    buffers = buffers_words(found) if found.peer_buffers * found.buffer >= _MANY else ""
+    return " ".join(words for words in (unexpected_words(found), buffers, memory_words(p)) if words)
+
+
 def buffers_words(found: MpiSettings) -> str:
     """Receive buffers that all peers share against a queue of each; nothing where they are the same."""
     if found.peer_buffers <= found.shared_buffers:
         return ""
     shared, each = found.shared_buffers * found.buffer, found.peer_buffers * found.buffer
     words = (
-        f"Receive buffers of {amount(found.buffer)}: {amount(shared)} a rank are in use at most where all peers share "
-        f"a queue, {amount(each)} are needed where each peer has its own"
+        f"Receive buffers of {amount(found.buffer)}: a rank uses {amount(shared)} at most where all peers share "
+        f"a queue, and {amount(each)} where each peer has its own"
     )
     return f"{words}. {_named(found.buffer_settings)}".rstrip() if found.buffer_settings else f"{words}."
 

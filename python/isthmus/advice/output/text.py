@@ -16,7 +16,7 @@ from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
 from .as_json import machine_rows
 from .sentences import call_words, seconds
-from .settings_words import LIMITS, QUEUES, buffers_words, limit_rows, memory_words, queue_rows, unexpected_words
+from .settings_words import LIMITS, QUEUES, limit_rows, page_words, queue_rows
 from .words import best_words, calls_words, now_words, source_words, whole_words
 
 if TYPE_CHECKING:
@@ -222,12 +222,10 @@ def _settings(p: Prediction) -> list[str]:
     found = p.settings
     if found is None or not found.queues.messages:
         return []
-    out = _table([QUEUES, *queue_rows(found)], (0,))
+    out = _table([QUEUES, *queue_rows(found, buffers=False)], (0,))
     if found.tried:
         out += _table([LIMITS, *limit_rows(p)], (0,))
-    for words in (unexpected_words(found), buffers_words(found), memory_words(p)):
-        out += _wrapped(words, "  ") if words else []
-    return out
+    return [*out, *_wrapped(page_words(p), "  ")]
 
 
 def call_label(call: Call | CallUse) -> str:
