@@ -91,31 +91,33 @@ def test_nothing_is_tried_without_messages_by_rendezvous(size: int) -> None:
     assert "32 of 32 messages (100 %) come before their receives." in str(advice)
 
 
-def test_a_lower_limit_where_messages_take_much_memory() -> None:
-    """A receiver that is late for hundreds of messages; senders have nothing to wait for."""
+@pytest.mark.parametrize(
+    ("compute", "memory", "named"), [(5.0, "100 MB", True), (0.1, "100 MB", False), (5.0, "1 TB", False)]
+)
+def test_a_lower_limit_where_messages_take_much_memory(compute: float, memory: str, named: bool) -> None:
+    """A receiver that is late for hundreds of messages: 2.8 ms of transfers come after its computation."""
     b = isthmus.ProgramBuilder(RANKS)
     for rank in range(1, RANKS):
         for _ in range(100):
             b.isend(rank, 0, 4000)
         b.waitall(rank)
-    b.compute(0, 0.1)
+    b.compute(0, compute)
     for rank in range(1, RANKS):
         for _ in range(100):
             b.irecv(0, rank, 4000)
     b.waitall(0)
     held = (RANKS - 1) * 100 * 4000
-    for memory, much in (("100 MB", True), ("100 GB", False)):
-        advice = advised(b.build(), machine(memory=memory))
-        settings = advice.predictions[0].settings
-        assert settings is not None
-        assert settings.queues.held_most.tolist() == [held] + (RANKS - 1) * [0]
-        assert settings.lower is None or settings.lower.held == 0
-        # Transfers that begin late make it slower: named only where that is below a thousandth.
-        slower = [one for one in settings.tried if -one.saving > 0.001 * advice.predictions[0].time]
-        assert (settings.lower is not None) == (much and not slower)
-        assert bool(settings.tried) == much
-    assert settings.shared_buffers == 700
-    assert settings.peer_buffers == 700
+    advice = advised(b.build(), machine(memory=memory))
+    settings = advice.predictions[0].settings
+    assert settings is not None
+    assert settings.queues.held_most.tolist() == [held] + (RANKS - 1) * [0]
+    assert settings.shared_buffers == settings.peer_buffers == 700
+    assert (settings.lower is not None) == named
+    assert len(settings.tried) == (memory == "100 MB")
+    if settings.lower is not None:
+        assert (settings.lower.limit, settings.lower.held, settings.lower.held_now) == (1024, 0, held)
+        assert -0.001 * advice.predictions[0].time < settings.lower.saving < 0
+        assert [s.gain for s in advice.sentences if s.topic == "memory"] == [0]
 
 
 def test_buffers_shared_and_by_peer() -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ..machine import Allocation, Placement
+    from ..machine import Allocation
+    from ..machine.placement import Placement
     from .timeline import Timeline
 
 
@@ -159,8 +160,8 @@ class _Where:
         self._machine = machine
         if isinstance(machine, Level):
             self._levels = (machine, machine, machine)
-            self._node = self._socket = np.arange(ranks)
-            self._interface = self._node
+            self._node = self._socket = np.arange(ranks, dtype=np.uint32)
+            self._interface = np.arange(ranks)
             return
         place = located(ranks, machine, placement)
         self._levels = (machine.level.socket, machine.level.node, machine.level.network)
