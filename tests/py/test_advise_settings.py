@@ -120,6 +120,35 @@ def test_a_lower_limit_where_messages_take_much_memory(compute: float, memory: s
         assert [s.gain for s in advice.sentences if s.topic == "memory"] == [0]
 
 
+@pytest.mark.parametrize("computes", [True, False])
+def test_progress_is_what_answers_wait_for_computation(computes: bool) -> None:
+    """Receives are posted before a computation, sends come during it: answers are given only after it."""
+    size, wait, longer = 2_000_000, 1e-3, 9e-3
+    b = isthmus.ProgramBuilder(2)
+    for _ in range(3):
+        b.irecv(1, 0, size)
+        if computes:
+            b.compute(0, wait)
+            b.compute(1, wait + longer)
+        b.isend(0, 1, size)
+        b.waitall(0)
+        b.waitall(1)
+        b.barrier(None)
+    advice = advised(b.build(), machine(), mpi="mpich")
+    settings = advice.predictions[0].settings
+    assert settings is not None
+    assert settings.progress is not None
+    said = [s.text for s in advice.sentences if s.topic == "progress"]
+    if computes:
+        # Otherwise the transfer of 2 ms is over when the computation is.
+        assert settings.progress.behind_computation == pytest.approx(3 * 2e-3, rel=0.05)
+        assert len(said) == 1
+        assert "MPIR_CVAR_ASYNC_PROGRESS=1" in said[0]
+    else:
+        assert settings.progress.behind_computation == 0
+        assert said == []
+
+
 def test_buffers_shared_and_by_peer() -> None:
     """Rank 0 hears from its peers in turn: shared buffers are needed once, those of each peer every time."""
     b = isthmus.ProgramBuilder(4)
@@ -145,7 +174,8 @@ def test_the_page_the_report_and_json_say_the_same() -> None:
     assert plain["by_rank"]["unexpected_most"] == [1] * RANKS
     assert plain["better"][0]["limit"] == 65536
     assert plain["memory"] is None
-    assert plain["progress"]["longer"] >= plain["progress"]["round_trips"] >= 0
+    progress = plain["progress"]
+    assert progress["behind_computation"] == max(progress["longer"] - progress["without_computation"], 0)
     for text in ("unexpected messages", "32 of 32 messages", "65.54 kB"):
         assert text in words
         assert text in page

@@ -109,7 +109,9 @@ def _settings(p: Prediction) -> dict[str, Any]:
         "tried": [dataclasses.asdict(one) for one in found.tried],
         "better": [dataclasses.asdict(one) for one in found.better],
         "lower": None if found.lower is None else dataclasses.asdict(found.lower),
-        "progress": None if found.progress is None else dataclasses.asdict(found.progress),
+        "progress": None
+        if found.progress is None
+        else dataclasses.asdict(found.progress) | {"behind_computation": found.progress.behind_computation},
         "receive_buffers": {
             "bytes": found.buffer,
             "shared": found.shared_buffers,

@@ -265,7 +265,7 @@ def _settings(p: Prediction) -> list[Sentence]:
     if found.lower is not None:
         out.append(Sentence("memory", lower_words(found.lower, found), 0.0))
     progress = found.progress
-    if progress is not None and progress.longer - progress.round_trips >= WORTH * p.time:
+    if progress is not None and progress.behind_computation >= WORTH * p.time:
         out.append(Sentence("progress", progress_words(found, p.time), 0.0))
     return out
 

@@ -133,7 +133,7 @@ def raise_words(one: EagerLimit, found: MpiSettings, time: float) -> str:
     of = "ranks wait less for receives that are posted late"
     saving = one.saving
     if one.unaided is not None and one.unaided > saving:
-        saving, of = one.unaided, "if messages by rendezvous wait until ranks are in MPI"
+        saving, of = one.unaided, "if messages by rendezvous wait for requests and answers of their ranks"
     else:
         of = f"because {of}"
     copies = f", and copies of {text(one.copies, 's', 3)} at most are subtracted" if one.copies else ""
@@ -159,10 +159,10 @@ def progress_words(found: MpiSettings, time: float) -> str:
     """What it costs that ranks answer requests only in MPI."""
     progress = found.progress
     assert progress is not None
-    more = progress.longer - progress.round_trips
+    more = progress.behind_computation
     words = (
-        f"Where ranks answer requests of large messages only when they are in MPI, the program takes "
-        f"{text(more, 's', 3)} ({percent(more / time)}) longer than predicted, without the round trips themselves. "
+        f"Where ranks answer requests of large messages only when they are in MPI, answers wait for computation, and "
+        f"the program takes about {text(more, 's', 3)} ({percent(more / time)}) longer than predicted. "
     )
     if progress.settings:
         return f"{words}{found.library}: {_named(progress.settings).removeprefix('Settings: ')}"

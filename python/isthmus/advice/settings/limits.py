@@ -11,7 +11,7 @@ import numpy as np
 
 from ...machine import Levels
 from ...machine.mpi_memory import MpiMemory, mpi_memory
-from ...schedule.schedule import OpKind
+from ...schedule.schedule import OpKind, Schedule
 from ...simulation.queues import Queues, queues
 from ...simulation.simulate import simulate
 from ..analysis.path_shares import Parameters
@@ -53,8 +53,8 @@ class EagerLimit:
     time, saving : float
         Run time of the program with it, and what that saves, seconds, where transfers begin without the processor.
     unaided : float or None
-        What it saves where messages by rendezvous wait for a request and an answer, which ranks give when they are in
-        MPI; None within nodes.
+        What it saves where messages by rendezvous wait for requests and answers, for which ranks have to be in MPI;
+        None within nodes.
     copies : float
         Seconds that copies of the messages take at most, on the rank with most of them: not part of the simulation,
         and to be subtracted from what is saved.
@@ -83,15 +83,26 @@ class EagerLimit:
 
 @dataclass(frozen=True)
 class Progress:
-    """What it costs that ranks answer requests of rendezvous only when they are in MPI.
+    """What it costs that messages by rendezvous between nodes wait for requests and answers of their ranks.
 
-    ``longer``: seconds that the program then takes longer than predicted; ``round_trips``: those of them that requests
-    and answers take at most themselves.
+    Attributes
+    ----------
+    longer : float
+        Seconds that the program takes longer with them than predicted.
+    without_computation : float
+        The same of the program without its computation: what requests and answers cost although all ranks are in MPI.
+        Simulated only where ``longer`` is worth a sentence, and otherwise as much.
+    settings : tuple of Setting
     """
 
     longer: float
-    round_trips: float
+    without_computation: float
     settings: tuple[Setting, ...]
+
+    @property
+    def behind_computation(self) -> float:
+        """Seconds that answers wait for computation, about: what progress beside it would save."""
+        return max(self.longer - self.without_computation, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,14 +219,15 @@ class _Trials:
         #: Times with requests and answers: of the program as it is, and by level and limit.
         self._unaided: float | None = None
 
-    def _time(self, machine: Machine, handshakes: bool = False) -> float:
-        return self._simulated(machine, "finish", handshakes).makespan
+    def _time(self, machine: Machine, handshakes: bool = False, schedule: Schedule | None = None) -> float:
+        return self._simulated(machine, "finish", handshakes, schedule).makespan
 
-    def _simulated(self, machine: Machine, record: str, handshakes: bool = False) -> Timeline:
+    def _simulated(
+        self, machine: Machine, record: str, handshakes: bool = False, schedule: Schedule | None = None
+    ) -> Timeline:
         self.simulations += 1
-        return simulate(
-            self._t.schedule, machine, self._placement, record=record, handshakes=handshakes, **self._options
-        )
+        what = self._t.schedule if schedule is None else schedule
+        return simulate(what, machine, self._placement, record=record, handshakes=handshakes, **self._options)
 
     def _large(self, level: str) -> NDArray[np.bool_]:
         large: NDArray[np.bool_] = self._of[level] & (self._size > self._limit)
@@ -311,11 +323,24 @@ class _Trials:
         large = self._large("network")
         if not large.any():
             return None
-        level, ranks = self._machine.level.network, self._t.ranks
-        each = 2 * (level.o_send + level.L + level.o_recv)
-        count = np.bincount(self._sender[large], minlength=ranks) + np.bincount(self._receiver[large], minlength=ranks)
         longer = max(self._base_unaided() - self._t.makespan, 0.0)
-        return Progress(longer, min(float(count.max()) * each, longer), progress_settings(self._library))
+        without = longer
+        if longer >= self._worth * self._t.makespan:
+            alone = _without_computation(self._t.schedule)
+            without = max(self._time(self._machine, True, alone) - self._time(self._machine, False, alone), 0.0)
+        return Progress(longer, without, progress_settings(self._library))
+
+
+def _without_computation(schedule: Schedule) -> Schedule:
+    """The schedule with computations that take no time."""
+    columns, waits = schedule.frame(), schedule.dependencies()
+    kind = schedule.ops["kind"]
+    columns["amount"] = np.where(kind == OpKind.calc, 0, columns["amount"]).astype(np.uint64)
+    names = ("rank", "amount", "peer", "tag", "comm", "cpu", "nic", "mode")
+    return Schedule.of(
+        schedule.ranks, kind=kind, **{name: columns[name] for name in names}, op=waits.op, on=waits.on,
+        start=waits.start,
+    )  # fmt: skip
 
 
 def _by_name(levels: Levels) -> dict[str, Any]:
