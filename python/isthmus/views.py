@@ -37,6 +37,7 @@ VIEWS = {
     "Program.save": "schedule.hdf5:write_program",
     "Queued.plot": "plot.queueing:plot_queued",
     "Variation.plot": "plot.queueing:plot_variation",
+    "Variation.save": "comparison.variation_page:save",
     "Scenarios.plot": "plot.multigrid:plot_scenarios",
     "Schedule.save": "schedule.hdf5:write_schedule",
     "SizeComparison.save": "comparison.sizes_page:save",

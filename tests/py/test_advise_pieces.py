@@ -114,7 +114,9 @@ def test_advice_is_that_on_the_whole(monkeypatch: pytest.MonkeyPatch, collective
                 other["path"]["compute"] / sum(other["path"].values()), abs=0.08
             )
         for row in (one, other):
-            for name in ("path", "path_part", "pairs"):
+            # Queues are those of one simulation of the whole, of the first machine.
+            assert (row["settings"] is not None) == (row is b["predictions"][0])
+            for name in ("path", "path_part", "pairs", "settings"):
                 del row[name]
             row["calls"].sort(key=lambda c: (c["name"], c["location"]))
             for call in (*row["calls"], *row["sizes"]):

@@ -35,7 +35,8 @@ _options = several(
     "vary",
     epilog="\b\nExamples:\n"
     "  isthmus queue vary stencil:steps=2 --machine torus:4x4x4 --ranks 8,16 --samples 5\n"
-    "  isthmus queue vary cg --machine redsky --ranks 64..512 --policy linear --policy random -o times.png",
+    "  isthmus queue vary cg --machine redsky --ranks 64..512 --policy linear --policy random -o times.png\n"
+    "  isthmus queue vary cth:steps=1 --machine torus:8x8x8 --ranks 64..256 -o times.html",
     help="Show how the time of PROGRAM varies: over the nodes that the queue gives it, with other jobs, and noise.\n\n"
     "Jobs are put into the queue at random times. Each is simulated on the nodes that it gets, alone, beside the jobs "
     "that run then, and with noise. The columns placement, other jobs and noise are parts of the variance.",
@@ -44,17 +45,17 @@ _options = several(
 @shared("machine", required=True)
 @shared("ranks", required=True)
 @_options
-@shared("output", "a picture of the times (.png, .svg, .pdf)")
+@shared("output", "a page (.html), or a picture of the times (.png, .svg, .pdf)")
 @json_option
 @shared("progress")
 def vary(
     program: str, machine: str, ranks: str, output: str | None, as_json: bool, progress: bool | None, **options: Any
 ) -> None:
     if output is not None:
-        check_file("-o", output, PICTURES)
+        check_file("-o", output, (".html", *PICTURES))
     found = _varied(program, machine, whole_numbers("--ranks", ranks), progress, options)
     if output is not None:
-        found.plot(output)
+        found.save(output)
     if as_json:
         print_json(found.json() | {"files": [] if output is None else [output]})
         return

@@ -23,4 +23,5 @@ return, ``page.py`` its page in HTML. ``over_sizes.py`` compares machines for a 
 - ``tables``: decision tables beside each other: sizes at which they choose differently
 - ``times``: timelines and recordings beside each other: what was measured and what was predicted are the same kind of
   thing
+- ``variation_page``: the page of how the time of a program varies in a queue
 """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InvalidInput
+from ..files import PICTURES
 from ..tabular import Tabular
 from ..units import percent, text
 from ..views import view
@@ -166,6 +169,22 @@ class Variation(Tabular):
         """Draw the times as boxes, by size and policy."""
         drawn: Figure = view("Variation.plot")(self, target)
         return drawn
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a page (.html) or picture (.png, .svg, .pdf), atomically.
+
+        Raises
+        ------
+        InvalidInput
+            If the suffix is another one.
+        """
+        suffix = os.path.splitext(os.fspath(path))[1].lower()
+        if suffix in PICTURES:
+            self.plot(path)
+        elif suffix == ".html":
+            view("Variation.save")(self, path)
+        else:
+            raise InvalidInput(f"{os.fspath(path)}: must end in .html, {', '.join(PICTURES)}")
 
     def __str__(self) -> str:
         columns, rows = self.cells()
