@@ -10,6 +10,7 @@ import numpy as np
 
 from ..files import write_atomically
 from ..html.markup import Cell, Row, paragraph, table
+from ..queueing.workload import duration
 from ..units import percent, text
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def _added(found: Variation) -> list[Row]:
     for row in found.rows:
         alone, loaded, noisy = (float(values.mean()) for values in (row.placed, row.loaded, row.times))
         late, (done, error) = float(np.quantile(row.times, 0.9)), row.total(found.times)
-        by = f" +- {text(error, 's', 2)}" if np.isfinite(error) else ""
+        by = f" +- {duration(error)}" if np.isfinite(error) else ""
         rows.append(
             [
                 row.policy,
                 Cell(f"{row.ranks:,}", row.ranks),
                 *(Cell(text(value, "s", 4), value) for value in (alone, loaded, noisy, late)),
-                Cell(f"{text(done, 's', 4)}{by}", done),
+                Cell(f"{duration(done)}{by}", done),
             ]
         )
     return rows

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..settings.limits import EagerLimit, MpiSettings
     from ..settings.names import Setting
 
-#: Bytes of receive buffers from which on the page speaks of them.
+#: Bytes of receive buffers from which on the page speaks of them, and settings are named.
 _MANY = 1_000_000
 #: Where messages are, by level.
 _BETWEEN = {"network": "between nodes", "node": "within nodes"}
@@ -121,7 +121,8 @@ def buffers_words(found: MpiSettings) -> str:
         f"Receive buffers of {amount(found.buffer)}: a rank uses {amount(shared)} at most where all peers share "
         f"a queue, and {amount(each)} where each peer has its own"
     )
-    return f"{words}. {_named(found.buffer_settings)}".rstrip() if found.buffer_settings else f"{words}."
+    named = found.buffer_settings if each >= _MANY else ()
+    return f"{words}. {_named(named)}" if named else f"{words}."
 
 
 def _named(settings: tuple[Setting, ...]) -> str:
@@ -130,12 +131,11 @@ def _named(settings: tuple[Setting, ...]) -> str:
 
 def raise_words(one: EagerLimit, found: MpiSettings, time: float) -> str:
     """The sentence on a higher limit."""
-    of = "ranks wait less for receives that are posted late"
-    saving = one.saving
-    if one.unaided is not None and one.unaided > saving:
-        saving, of = one.unaided, "if messages by rendezvous wait for requests and answers of their ranks"
-    else:
-        of = f"because {of}"
+    of = (
+        "if messages by rendezvous wait for requests and answers of their ranks"
+        if one.by_requests
+        else "as transfers no longer wait for late receives"
+    )
     copies = f", and copies of {text(one.copies, 's', 3)} at most are subtracted" if one.copies else ""
     words = (
         f"Sending messages {_BETWEEN[one.level]} of up to {amount(one.limit)} eagerly ({amount(one.now)} now) saves "

@@ -77,8 +77,14 @@ class EagerLimit:
 
     @property
     def gain(self) -> float:
-        """Seconds that are saved after copies, whether or not ranks answer requests while they compute."""
-        return max(self.saving, 0.0 if self.unaided is None else self.unaided) - self.copies
+        """Seconds that are saved after copies: as the program is predicted, or, where that is much more, with requests
+        and answers."""
+        return (self.unaided if self.by_requests and self.unaided is not None else self.saving) - self.copies
+
+    @property
+    def by_requests(self) -> bool:
+        """Whether most is saved of what requests and answers cost, which the prediction leaves out."""
+        return self.unaided is not None and self.saving < _NEARLY * self.unaided
 
 
 @dataclass(frozen=True)
