@@ -29,7 +29,7 @@ def late(n: int, size: int, compute: float = 1e-3) -> Program:
     return b.build()
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 7, 40])
+@pytest.mark.parametrize("n", [0, 1, 2, 40])
 @pytest.mark.parametrize("size", [0, 1, 900, 4096])
 def test_a_late_receiver_of_eager_messages(n: int, size: int) -> None:
     t = isthmus.simulate(late(n, size), LEVEL, record="ops")
@@ -173,7 +173,7 @@ def counted(t: isthmus.Timeline, node: list[int]) -> dict[str, Any]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("spec", [None, "torus:3x2 cores=2"])
 def test_random_programs_against_counting(seed: int, spec: str | None) -> None:
     ranks = 6

@@ -339,14 +339,12 @@ class _Trials:
 
 def _without_computation(schedule: Schedule) -> Schedule:
     """The schedule with computations that take no time."""
-    columns, waits = schedule.frame(), schedule.dependencies()
-    kind = schedule.ops["kind"]
+    columns: dict[str, Any] = schedule.frame()
+    waits, kind = schedule.dependencies(), schedule.ops["kind"]
     columns["amount"] = np.where(kind == OpKind.calc, 0, columns["amount"]).astype(np.uint64)
     names = ("rank", "amount", "peer", "tag", "comm", "cpu", "nic", "mode")
-    return Schedule.of(
-        schedule.ranks, kind=kind, **{name: columns[name] for name in names}, op=waits.op, on=waits.on,
-        start=waits.start,
-    )  # fmt: skip
+    given = {name: columns[name] for name in names}
+    return Schedule.of(schedule.ranks, kind=kind, op=waits.op, on=waits.on, start=waits.start, **given)
 
 
 def _by_name(levels: Levels) -> dict[str, Any]:
