@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,22 @@ def test_copies_are_subtracted() -> None:
         # Each rank copies what it sends and what it receives.
         assert tried.copies == pytest.approx(2 * 4 * 50_000 * 2 / float(bandwidth.split()[0]) / 1e9)
         assert bool(p.settings.better) == named
+
+
+def test_no_limit_that_makes_the_predicted_program_slower() -> None:
+    """What saves requests and answers, but is slower without them or after copies, is not named."""
+    settings = advised(chain(50_000), machine("100 GB/s")).predictions[0].settings
+    assert settings is not None
+    (one,) = settings.better
+    least = 0.02 * (one.time + one.saving)
+    assert one.worth(least)
+    assert not one.by_requests
+    by_requests = replace(one, saving=one.copies, unaided=5 * least)
+    assert by_requests.by_requests
+    assert by_requests.gain == 5 * least - one.copies
+    assert by_requests.worth(least)
+    assert not replace(by_requests, saving=one.copies - 0.1 * least).worth(least)
+    assert not replace(by_requests, copies=5 * least).worth(least)
 
 
 @pytest.mark.parametrize("size", [8, 4096])

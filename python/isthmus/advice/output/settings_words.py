@@ -131,16 +131,19 @@ def _named(settings: tuple[Setting, ...]) -> str:
 
 def raise_words(one: EagerLimit, found: MpiSettings, time: float) -> str:
     """The sentence on a higher limit."""
-    of = (
-        "if messages by rendezvous wait for requests and answers of their ranks"
-        if one.by_requests
-        else "as transfers no longer wait for late receives"
-    )
-    copies = f", and copies of {text(one.copies, 's', 3)} at most are subtracted" if one.copies else ""
+    saved = text(one.gain, "s", 3)
+    if one.by_requests and one.requested is not None:
+        saved += (
+            f" of {text(one.requested, 's', 3)}, which the program takes if messages by rendezvous wait for requests "
+            "and answers of their ranks"
+        )
+    else:
+        saved += f" ({percent(one.gain / time)}), as transfers no longer wait for late receives"
+    copies = f"; copies of {text(one.copies, 's', 3)} at most are subtracted" if one.copies else ""
     words = (
         f"Sending messages {_BETWEEN[one.level]} of up to {amount(one.limit)} eagerly ({amount(one.now)} now) saves "
-        f"{text(one.gain, 's', 3)} ({percent(one.gain / time)}) {of}{copies}: {one.messages:,} messages change. "
-        f"A rank then keeps up to {amount(one.held)} of messages without receives, {amount(one.held_now)} now. "
+        f"{saved}{copies}. {one.messages:,} messages change. A rank then keeps up to {amount(one.held)} of messages "
+        f"without receives, {amount(one.held_now)} now. "
     )
     return f"{words}{found.library}: {_named(one.settings).removeprefix('Settings: ')}"
 

@@ -55,6 +55,8 @@ class EagerLimit:
     unaided : float or None
         What it saves where messages by rendezvous wait for requests and answers, for which ranks have to be in MPI;
         None within nodes.
+    requested : float or None
+        Run time of the program as it is, with requests and answers; None within nodes.
     copies : float
         Seconds that copies of the messages take at most, on the rank with most of them: not part of the simulation,
         and to be subtracted from what is saved.
@@ -70,6 +72,7 @@ class EagerLimit:
     time: float
     saving: float
     unaided: float | None
+    requested: float | None
     copies: float
     held: int
     held_now: int
@@ -85,6 +88,11 @@ class EagerLimit:
     def by_requests(self) -> bool:
         """Whether most is saved of what requests and answers cost, which the prediction leaves out."""
         return self.unaided is not None and self.saving < _NEARLY * self.unaided
+
+    def worth(self, least: float) -> bool:
+        """Whether it saves so many seconds and makes the program, as it is predicted, no slower even with copies."""
+        before = self.time + self.saving
+        return self.gain >= least and self.saving - self.copies >= -_NO_LONGER * before
 
 
 @dataclass(frozen=True)
@@ -263,12 +271,12 @@ class _Trials:
         if most < least:
             return None
         found = [self._trial(level, limit, held) for limit in self._limits(self._size[large])]
-        best = max((one.gain for one in found), default=0.0)
         self.tried += found
-        if best < least:
+        worth = [one for one in found if one.worth(least)]
+        if not worth:
             return None
-        one = next(one for one in found if one.gain >= max(_NEARLY * best, least))
-        return self._kept(one)
+        best = max(one.gain for one in worth)
+        return self._kept(next(one for one in worth if one.gain >= _NEARLY * best))
 
     def _limits(self, sizes: NDArray[np.int64]) -> list[int]:
         """Powers of two between the sizes of messages, few of them; the smallest first."""
@@ -282,13 +290,14 @@ class _Trials:
     def _trial(self, level: str, limit: int, held: int) -> EagerLimit:
         other = self._with(level, limit)
         time = self._time(other)
-        unaided = self._base_unaided() - self._time(other, True) if level == "network" else None
+        requested = self._base_unaided() if level == "network" else None
+        unaided = None if requested is None else requested - self._time(other, True)
         now = int(min(max(self._limit[self._of[level]]), 2**62))
         changed = self._of[level] & ((self._size > self._limit) != (self._size > limit))
         eager = changed & (self._size <= limit)
         return EagerLimit(
-            level, now, limit, int(changed.sum()), time, self._t.makespan - time, unaided, self._copies(eager), held,
-            held, eager_settings(self._library, level, limit),
+            level, now, limit, int(changed.sum()), time, self._t.makespan - time, unaided, requested,
+            self._copies(eager), held, held, eager_settings(self._library, level, limit),
         )  # fmt: skip
 
     def _kept(self, one: EagerLimit) -> EagerLimit:
