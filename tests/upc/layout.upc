@@ -11,6 +11,8 @@ shared [2] int matrix[3 * THREADS][5];
 typedef shared [3] double* walker;
 typedef int row[4];
 shared [4] row rows[2 * THREADS];
+typedef int wide[2][THREADS][3];
+shared wide cube;
 shared int scalar;
 static shared [5] long hidden[5 * THREADS];
 
@@ -78,6 +80,9 @@ static void sizes(void) {
   CHECK(upc_blocksizeof(whole) == N && upc_elemsizeof(matrix) == sizeof(int) && upc_elemsizeof(shared [2] int[5]) == 4);
   CHECK(upc_localsizeof(cyclic) == N * sizeof(int) && upc_localsizeof(shared int) == sizeof(int));
   CHECK(sizeof(shared [4] int*) == sizeof(walker) && sizeof(matrix) == 15 * THREADS * sizeof(int));
+  shared wide* volume = &cube;
+  CHECK(sizeof cube == 24 * THREADS && &volume[1][0] - &volume[0][0] == 2 && &cube[1][0][2] - &cube[0][0][0] == 3 * THREADS + 2);
+  CHECK(upc_threadof(&cube[1][THREADS - 1][2]) == (6 * THREADS - 1) % THREADS);
   CHECK(sizeof(matrix[0]) == 20 && sizeof(rows[0]) == 16);
 }
 

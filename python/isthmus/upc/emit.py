@@ -43,7 +43,7 @@ class Emission(ExpressionEmission):
             for kid in specifiers.kids:
                 if kid.kind == "record":
                     kid.data["inside"] = True
-        if not any(self.is_changed(kid) for kid in list_of) and not is_shared(specifiers.type):
+        if not any(self.is_changed(kid) or self.is_kept_back(kid) for kid in list_of) and not is_shared(specifiers.type):
             return self.copy(node)
         out: Pieces = []
         for kid in specifiers.kids:
@@ -52,6 +52,15 @@ class Emission(ExpressionEmission):
             out.append(self.declared(kid, specifiers.storage))
         out.append(self.tokens[node.end - 1])
         return out
+
+    def is_kept_back(self, node: Node) -> bool:
+        """Types that C does not have, which are written out where they are used: one with a THREADS to be found out."""
+        look, threads = node.type, 0
+        while look.kind == "array":
+            threads += look.dimension.threads if look.dimension is not None else 0
+            look = look.target
+        symbol = node.data["symbol"]
+        return symbol.kind == "typedef" and (is_shared(node.type) or (threads > 0 and symbol.file_level))
 
     def is_changed(self, node: Node) -> bool:
         init = node.data.get("init")
@@ -64,7 +73,7 @@ class Emission(ExpressionEmission):
         name, of = symbol.name, node.type
         words = " ".join(storage)
         first = self.tokens[node.start]
-        if symbol.kind == "typedef" and is_shared(of):
+        if self.is_kept_back(node):
             return []
         if symbol.kind == "variable" and is_shared(of):
             return self.shared_object(node, name, of, init)

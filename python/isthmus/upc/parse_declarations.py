@@ -453,6 +453,9 @@ class Declarations(Initializers):
                 self.check_layout(name.text, of, begin)
             if of.kind != "array" and ultimate(of).kind == "void":
                 self.fail(f"{name.text!r} has the type shared void", begin)
+            record = ultimate(of).record
+            if record is not None and record.members is None and storage != "extern":
+                self.fail(f"{name.text!r} has an incomplete type", begin)
         if kind == "function" and is_shared(of.target):
             self.fail("a function cannot return a shared value, but it can return a pointer to shared", begin)
         symbol = Symbol(kind, name.text, of, storage, outside)

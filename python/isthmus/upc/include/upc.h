@@ -21,7 +21,7 @@ size_t upc_addrfield(shared const volatile void* ptr);
 shared void* upc_resetphase(shared const volatile void* ptr);
 size_t upc_affinitysize(size_t totalsize, size_t nbytes, size_t threadid);
 
-typedef shared struct isthmus_upc_lock { int taken; } upc_lock_t;
+typedef shared struct isthmus_upc_lock upc_lock_t; /* incomplete, as section 7.2.4.1 has it */
 upc_lock_t* upc_all_lock_alloc(void);
 upc_lock_t* upc_global_lock_alloc(void);
 void upc_lock_free(upc_lock_t* lock);
