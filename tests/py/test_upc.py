@@ -18,6 +18,7 @@ FILES = {
     "layout": ["layout.upc"],
     "values": ["values.upc"],
     "forall": ["forall.upc"],
+    "own": ["own.upc"],
     "library": ["library.upc"],
     "collectives": ["collectives.upc"],
     "order": ["order.upc"],
@@ -59,6 +60,55 @@ def test_programs_are_right_on_a_fixed_number_of_threads(tmp_path: Path, name: s
     status, out, err = run(program, 2)
     assert (status, out) == (2, "")
     assert "this program was translated for 3 threads (-T) and is run with 2\n" in err
+
+
+# All of them at -O2 above, and some at -O0: here what is done for speed differs.
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_own_iterations_are_the_same_at_every_level(tmp_path: Path, level: str) -> None:
+    program = tmp_path / "own"
+    build([str(PROGRAMS / "own.upc")], Options(str(program), 2 if level == "1" else None, level))
+    assert run(program, 2) == (0, "right on 2\n", "")
+
+
+OWN = """#include <upc_relaxed.h>
+shared [4] int a[40 * THREADS];
+shared int b[40 * THREADS];
+void f(int *p) {
+  upc_forall (int i = 0; i < 40 * THREADS; i++; &a[i])
+    a[i] = b[i];
+  upc_forall (int i = 0; i < *p; i++; i) {
+    b[i] = 0;
+  }
+  b[MYTHREAD] = 1;
+}
+"""
+
+
+def test_the_report_has_a_line_for_every_loop_and_access(
+    upcc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f.upc").write_text(OWN)
+    call = "a call: its thread is not known"
+    tests = "upc_forall tests every iteration: the bound is not an integer that stays the same"
+    said = [
+        "5: upc_forall goes over the thread's own iterations in blocks of 4",
+        "6: a[i] is plain C", f"6: b[i] stays {call}", f"7: {tests}", f"8: b[i] stays {call}",
+        "10: b[MYTHREAD] is plain C",
+    ]  # fmt: skip
+
+    def report(*words: str) -> list[str]:
+        status, out, err = upcc("-c", "--report", "--save-c", *words, "f.upc")
+        assert (status, err) == (0, "")
+        return [
+            line.removeprefix("f.upc:") for line in sorted(out.splitlines(), key=lambda line: int(line.split(":")[1]))
+        ]
+
+    assert sorted(report()) == sorted(said)
+    assert "isthmus_upc_next_block" in Path("f.upc.c").read_text().split("f.upc")[-1]
+    assert report("--no-own-iterations") == [f"6: a[i] stays {call}", f"6: b[i] stays {call}", said[4], said[5]]
+    assert report("--no-local-accesses") == [said[0], said[3]]
+    assert report("-O0") == []
 
 
 #: Text behind #include <upc.h>, where it is wrong (line and column) and a part of what is said.

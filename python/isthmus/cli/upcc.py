@@ -37,6 +37,23 @@ from .options import shared
     show_default=True,
     help="How much is optimised, by the C compiler too.",
 )
+@click.option(
+    "--no-local-accesses",
+    "local",
+    flag_value=False,
+    default=True,
+    type=bool,
+    help="From -O1 on accesses to elements that are known to be the thread's own are plain C; not with this.",
+)
+@click.option(
+    "--no-own-iterations",
+    "deal",
+    flag_value=False,
+    default=True,
+    type=bool,
+    help="From -O1 on upc_forall goes over the thread's own iterations where it can; with this it tests all of them.",
+)
+@click.option("--report", is_flag=True, help="Say for every loop and access what was done, or why not.")
 @click.option("-c", "compile_only", is_flag=True, help="Compile, but do not link.")
 @click.option("--save-c", "save", is_flag=True, help="Keep the C of part.upc as part.upc.c in this folder.")
 @click.option("--upc", "upc", is_flag=True, help="Translate files that end in .c too.")
@@ -53,6 +70,9 @@ def command(
     output: str | None,
     threads: int | None,
     level: str,
+    local: bool,
+    deal: bool,
+    report: bool,
     compile_only: bool,
     save: bool,
     upc: bool,
@@ -78,4 +98,10 @@ def command(
         *(["-g"] if debug else []),
     ]
     linked = [*(f"-L{folder}" for folder in folders), *(f"-l{name}" for name in libraries)]
-    build(files, Options(output, threads, level, compile_only, save, upc, flags, linked))
+    build(
+        files,
+        Options(
+            output, threads, level, compile_only, save, local=local, deal=deal, report=report, upc=upc, flags=flags,
+            libraries=linked,
+        ),
+    )  # fmt: skip

@@ -4,10 +4,12 @@
 - ``driver``: from files to a program: preprocessor, translation, C compiler, linker
 - ``emit``: declarations and statements as C has them
 - ``emit_expressions``: expressions: accesses to shared memory become calls
+- ``emit_local``: what is the thread's own: iterations without tests, accesses as plain C
 - ``emit_types``: types as C has them
 - ``expressions``: expressions are read and typed, and what UPC forbids is refused
 - ``initializers``: which value of an initialiser goes to which member
 - ``layout``: sizes of types
+- ``loops``: what is known of loops: counters, what stays the same, how iterations are dealt out
 - ``messages``: errors at the user's line and column
 - ``parse_declarations``: declarations are read, names are made known
 - ``reader``: what all parts of the parser use

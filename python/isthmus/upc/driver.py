@@ -16,6 +16,7 @@ from pathlib import Path
 from ..errors import InvalidInput
 from ..files import write_atomically
 from ..mpi import build as building
+from .emit_local import Improve
 from .translate import translate
 
 #: Macros of section 6.10 of UPC 1.3 and of its libraries.
@@ -44,6 +45,9 @@ class Options:
     level: str = "2"
     compile_only: bool = False
     save: bool = False
+    local: bool = True  #: from level 1 on: accesses to own elements are plain C
+    deal: bool = True  #: from level 1 on: upc_forall goes over own iterations alone
+    report: bool = False  #: say what was done for loops and accesses
     upc: bool = False  #: files that end in .c are UPC
     flags: list[str] = field(default_factory=list)  #: of the preprocessor and the compiler: -I, -D, -g, ...
     libraries: list[str] = field(default_factory=list)  #: of the linker: -l, -L
@@ -152,7 +156,11 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
     if not is_upc(file, options):
         _run([*compiler(), *include_flags(), *common, file])
         return
-    text = translate(preprocessed(file, options), file, options.threads)
+    improve = Improve(options.local and options.level != "0", options.deal and options.level != "0")
+    report: list[str] = []
+    text = translate(preprocessed(file, options), file, options.threads, improve, report)
+    if options.report:
+        print("".join(f"{line}\n" for line in report), end="")
     if options.save:
         kept = Path(f"{Path(file).stem}.upc.c")
         write_atomically(kept, text)

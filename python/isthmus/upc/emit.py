@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .emit_expressions import ExpressionEmission
+from .emit_local import at_line
 from .initializers import Initializers
+from .loops import walk
 from .tree import Node
 from .types import STAR, Type, block_of, decayed, involves_shared, is_pointer_to_shared, is_shared, private, ultimate
 from .writer import Pieces
@@ -43,7 +45,9 @@ class Emission(ExpressionEmission):
             for kid in specifiers.kids:
                 if kid.kind == "record":
                     kid.data["inside"] = True
-        if not any(self.is_changed(kid) or self.is_kept_back(kid) for kid in list_of) and not is_shared(specifiers.type):
+        if not any(self.is_changed(kid) or self.is_kept_back(kid) for kid in list_of) and not is_shared(
+            specifiers.type
+        ):
             return self.copy(node)
         out: Pieces = []
         for kid in specifiers.kids:
@@ -79,7 +83,7 @@ class Emission(ExpressionEmission):
             return self.shared_object(node, name, of, init)
         begin, end = node.data.get("attributes", (0, 0))
         attributes = list(self.tokens[begin:end])
-        text: Pieces = [_at(first), f"{words} {self.declare(of, name)}", *attributes]
+        text: Pieces = [at_line(first), f"{words} {self.declare(of, name)}", *attributes]
         if node.data.get("bits") is not None:
             text += [":", self.value(node.data["bits"])]
         if init is None:
@@ -88,12 +92,14 @@ class Emission(ExpressionEmission):
         if not static or is_constant(init):
             return [*text, "=", self.initial(init), ";"]
         before, self.temporaries = self.temporaries, []
+        hoisted, self.hoisted = self.hoisted, None
         of = Type(
             of.kind, of.name, of.of, of.dimension, of.parameters, of.variadic, of.record, of.qualifiers - {"const"}
         )
         setting: Pieces = [f"{self.declare(of, 'isthmus_upc_value')} =", self.initial(init), ";"]
         setting += [f"memcpy((void *)&{name}, (void *)&isthmus_upc_value, sizeof(isthmus_upc_value));"]
         temporaries, self.temporaries = self.temporaries, before
+        self.hoisted = hoisted
         declarations = "".join(f"{temporary};" for temporary in temporaries)
         text = [f"{words} {self.declare(of, name)};"]
         self.count += 1
@@ -113,7 +119,7 @@ class Emission(ExpressionEmission):
             of.dimension is None or (of.dimension.node is None and of.dimension.value is None)
         )
         if (symbol.storage == "extern" and init is None) or missing:
-            return [_at(self.tokens[node.start]), f"extern uint64_t {name};"]
+            return [at_line(self.tokens[node.start]), f"extern uint64_t {name};"]
         static = symbol.storage == "static"
         head = f"static uint64_t {name};" if static else f"uint64_t {name} __attribute__((weak));"
         element = self.declare(private(ultimate(of)))
@@ -127,7 +133,7 @@ class Emission(ExpressionEmission):
             look = look.target
         self.count += 1
         values = "0, 0"
-        out: Pieces = [_at(self.tokens[node.start]), head]
+        out: Pieces = [at_line(self.tokens[node.start]), head]
         if init is not None:
             constant = f"isthmus_upc_values_{self.count}"
             given = private(of)
@@ -146,7 +152,10 @@ class Emission(ExpressionEmission):
     def _function(self, node: Node) -> Pieces:
         body, of, specifiers = node.data["body"], node.type, node.data["specifiers"]
         self.temporaries = []
+        self.hoisted = {}
+        self.waiting = int(any(part.kind == "goto" for part in walk(body)))
         inside = self.value(body)
+        self.hoisted = None
         if self.temporaries:
             inside = [inside[0], "".join(f"{temporary};" for temporary in self.temporaries), *inside[1:]]
         self.temporaries = []
@@ -165,7 +174,7 @@ class Emission(ExpressionEmission):
             )  # fmt: skip
         words = " ".join(specifiers.storage)
         attributes: Pieces = [self.tokens[begin:end] for begin, end in specifiers.attributes]
-        return [*out, _at(name), words, *attributes, self.declare(signature, name.text), *inside]
+        return [*out, at_line(name), words, *attributes, self.declare(signature, name.text), *inside]
 
     def _static_assert(self, node: Node) -> Pieces:
         return self.copy(node)
@@ -182,7 +191,15 @@ class Emission(ExpressionEmission):
     def _expression(self, node: Node) -> Pieces:
         return self.copy(node, self.effect)
 
+    def _while(self, node: Node) -> Pieces:
+        return self.waits(node, lambda: self.copy(node))
+
+    _do = _while
+
     def _for(self, node: Node) -> Pieces:
+        return self.waits(node, lambda: self.for_loop(node))
+
+    def for_loop(self, node: Node) -> Pieces:
         first = node.kids[0]
         if first.kind == "declaration" and any(self.is_changed(kid) for kid in first.data["list"]):
             rest = Node("kept", first.end, node.end, node.kids[1:])
@@ -191,7 +208,7 @@ class Emission(ExpressionEmission):
 
     def _upc(self, node: Node) -> Pieces:
         word = node.data["word"]
-        first = _at(self.tokens[node.start])
+        first = at_line(self.tokens[node.start])
         if word == "upc_fence":
             return [first, "isthmus_upc_fence();"]
         value: Pieces = [self.value(node.kids[0])] if node.kids else ["0"]
@@ -199,39 +216,39 @@ class Emission(ExpressionEmission):
 
     def _forall(self, node: Node) -> Pieces:
         data = node.data
-        start = node.start
-        out: Pieces = ["{"]
+        affinity = data["affinity"]
+        dealt = affinity is not None and not data["inside"]
+        deal = self.deal(node) if dealt else None
+        self.count += 1
+        outer = f"isthmus_upc_outer_{self.count}"
+        silent, self.silent = self.silent, self.silent or deal is not None
+        tests = self.waits(node, lambda: self.tested(node, outer if dealt and not deal else None))
+        self.silent = silent
+        if not dealt:
+            return ["{", tests, "}"]
+        control = f"const int {outer} = isthmus_upc_control; isthmus_upc_control = 1;"
+        if deal is not None:
+            tests = [f"if ({outer}) {{", tests, "} else {", self.counted(node, deal), "}"]
+        return ["{", control, tests, f"isthmus_upc_control = {outer};", "}"]
+
+    def tested(self, node: Node, outer: str | None) -> Pieces:
+        """As a loop of C; ``outer`` is said where iterations are this thread's or not."""
+        data = node.data
+        out: Pieces = []
         if data["declaration"] is not None:
             out.append(self.value(data["declaration"]))
         test = self.value(data["test"]) if data["test"] else []
         step = self.effect(data["step"]) if data["step"] else []
         init = self.effect(data["init"]) if data["init"] else []
-        affinity = data["affinity"]
-        dealt = affinity is not None and not data["inside"]
-        self.count += 1
-        outer = f"isthmus_upc_outer_{self.count}"
-        if dealt:
-            out.append(f"const int {outer} = isthmus_upc_control; isthmus_upc_control = 1;")
-        out += [_at(self.tokens[start]), "for (", init, ";", test, ";", step, ")"]
-        if dealt:
-            out += [f"if ({outer} ||", self.is_mine(affinity), ")"]
-        out.append(self.value(data["body"]))
-        if dealt:
-            out.append(f"isthmus_upc_control = {outer};")
-        return [*out, "}"]
+        out += [at_line(self.tokens[node.start]), "for (", init, ";", test, ";", step, ")"]
+        if outer:
+            out += [f"if ({outer} ||", self.is_mine(data["affinity"]), ")"]
+        return [*out, self.value(data["body"])]
 
     def is_mine(self, affinity: Node) -> Pieces:
         if is_pointer_to_shared(decayed(affinity.type)):
             return ["isthmus_upc_is_mine(", self.value(affinity), ")"]
         return ["isthmus_upc_is_turn((int64_t)(", self.value(affinity), f"), {self.ranks})"]
-
-
-def _at(token: object) -> Pieces:
-    """The line of a word, without it."""
-    from .tokens import Token
-
-    assert isinstance(token, Token)
-    return [Token("mark", "", token.file, token.line, token.column, True)]
 
 
 def is_constant(node: Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .emit_types import TypeEmission
+from .emit_local import PLAIN, Improve, LocalEmission
 from .layout import size_of
 from .tokens import Token
 from .tree import Node
@@ -24,10 +24,12 @@ from .writer import Pieces
 NULL = f"(({POINTER}){{0, 0, 0}})"
 
 
-class ExpressionEmission(TypeEmission):
-    def __init__(self, tokens: list[Token], threads: int | None) -> None:
+class ExpressionEmission(LocalEmission):
+    def __init__(self, tokens: list[Token], threads: int | None, improve: Improve = PLAIN) -> None:
+        super().__init__()
         self.tokens = tokens
         self.threads = threads
+        self.improve = improve
         self.count = 0
         self.temporaries: list[str] = []
 
@@ -112,6 +114,9 @@ class ExpressionEmission(TypeEmission):
     def value(self, node: Node) -> Pieces:
         method = getattr(self, f"_{node.kind}", None)
         if node.lvalue and is_shared(node.type):
+            own = self.own(node)
+            if own is not None:
+                return own
             if node.type.kind == "array":
                 return self.place(node)
             if node.kind == "member" and node.data["bits"]:
@@ -253,6 +258,9 @@ class ExpressionEmission(TypeEmission):
     def _assign(self, node: Node) -> Pieces:
         left, right = node.kids
         sign = node.data["sign"]
+        own = self.own(left) if sign == "=" or not is_pointer_to_shared(left.type) else None
+        if own is not None:
+            return ["(", own, sign, "(", self.value(right), "))"]
         if is_shared(left.type):
             if inner_of(left).kind == "member" and inner_of(left).data["bits"]:
                 return self.change_bits(inner_of(left), sign, self.value(right), True)
@@ -299,6 +307,9 @@ class ExpressionEmission(TypeEmission):
         left = node.kids[0]
         before = node.data["before"] if before is None else before
         sign = node.data["sign"][0]
+        own = None if is_pointer_to_shared(left.type) else self.own(left)
+        if own is not None:
+            return ["(", sign * 2, own, ")"] if before else ["(", own, sign * 2, ")"]
         if is_shared(left.type):
             strict = self.strict(left)
             if inner_of(left).kind == "member" and inner_of(left).data["bits"]:

@@ -58,7 +58,7 @@ class Statements(Declarations):
             if word in ("break", "continue"):
                 self.at += 1
                 self.expect(";")
-                return self.node("jump", start, [], VOID)
+                return self.node("jump", start, [], VOID, word=word)
             if word == "default":
                 self.at += 1
                 self.expect(":")
@@ -92,7 +92,8 @@ class Statements(Declarations):
     def statement_while(self) -> Node:
         start = self.at
         self.at += 1
-        return self.node("while", start, [self.condition(), self.statement()], VOID)
+        kids = [self.condition(), self.statement()]
+        return self.node("while", start, kids, VOID, body=kids[1])
 
     def statement_do(self) -> Node:
         start = self.at
@@ -101,7 +102,7 @@ class Statements(Declarations):
         self.expect("while")
         kids = [body, self.condition()]
         self.expect(";")
-        return self.node("do", start, kids, VOID)
+        return self.node("do", start, kids, VOID, body=body)
 
     def statement_switch(self) -> Node:
         start = self.at
@@ -147,14 +148,16 @@ class Statements(Declarations):
         self.at += 1
         self.expect("(")
         self.scope.push()
-        kids = self.header()
+        kids, test, step = self.header()
         self.expect(")")
         kids.append(self.statement())
         self.scope.pop()
-        return self.node("for", start, kids, VOID)
+        return self.node("for", start, kids, VOID, test=test, step=step, body=kids[-1])
 
-    def header(self) -> list[Node]:
+    def header(self) -> tuple[list[Node], Node | None, Node | None]:
+        """Up to the bracket that closes it; also test and step alone."""
         kids: list[Node] = []
+        test = step = None
         if self.is_type_name():
             kids.append(self.declaration())
         else:
@@ -162,11 +165,13 @@ class Statements(Declarations):
                 kids.append(self.expression())
             self.expect(";")
         if self.word != ";":
-            kids.append(self.truth(self.expression()))
+            test = self.truth(self.expression())
+            kids.append(test)
         self.expect(";")
         if self.word not in (")", ";"):
-            kids.append(self.expression())
-        return kids
+            step = self.expression()
+            kids.append(step)
+        return kids, test, step
 
     def forall(self) -> Node:
         """``upc_forall (init; test; step; affinity) body``."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 
 from .emit import Emission
+from .emit_local import PLAIN, Improve
 from .statements import Parser
 from .tokens import tokens_of
 from .writer import layout
 
 
-def translate(text: str, file: str, threads: int | None = None) -> str:
+def translate(
+    text: str, file: str, threads: int | None = None, improve: Improve = PLAIN, report: list[str] | None = None
+) -> str:
     """Return a preprocessed file of UPC as one of C.
 
     Parameters
@@ -21,6 +24,11 @@ def translate(text: str, file: str, threads: int | None = None) -> str:
         Its name, for messages.
     threads : int, optional
         The number of threads, where it is fixed; otherwise THREADS is known when the program runs.
+
+    improve : Improve, optional
+        What is done for speed; by default nothing.
+    report : list of str, optional
+        Takes a line for every loop and access that was or could not be improved.
 
     Raises
     ------
@@ -33,6 +41,10 @@ def translate(text: str, file: str, threads: int | None = None) -> str:
         Parser.anonymous = 0
         parser = Parser(tokens_of(text, file), threads)
         nodes = parser.translation_unit()
-        return layout(Emission(parser.tokens, threads).program(nodes))
+        emission = Emission(parser.tokens, threads, improve)
+        written = layout(emission.program(nodes))
+        if report is not None:
+            report += emission.report
+        return written
     finally:
         sys.setrecursionlimit(limit)

@@ -14,6 +14,8 @@ extern isthmus_space* isthmus_upc_space;
 extern uint32_t isthmus_upc_threads, isthmus_upc_thread;
 /* Whether a upc_forall around this place, perhaps in a function that called this one, deals out iterations. */
 extern int isthmus_upc_control;
+/* The memory of this thread: offset 0 of it. */
+extern char* isthmus_upc_own;
 
 /* A shared object of the program: where its offset is kept, how many elements times THREADS or not. */
 typedef struct isthmus_upc_object {
@@ -73,6 +75,42 @@ static inline int isthmus_upc_is_mine(isthmus_shared p) { return p.rank == isthm
 static inline int isthmus_upc_is_turn(int64_t number, int64_t threads) {
   const int64_t turn = number % threads;
   return (turn < 0 ? turn + threads : turn) == (int64_t)isthmus_upc_thread;
+}
+
+/* -- iterations of a upc_forall that are this thread's; `step` is not 0 -- */
+
+static inline int64_t isthmus_upc_floor(int64_t number, int64_t by) { /* `by` is more than 0 */
+  const int64_t whole = number / by;
+  return whole - (number % by < 0);
+}
+/* Iterations of a counter that goes from `from` to before `to`. */
+static inline int64_t isthmus_upc_iterations(int64_t from, int64_t to, int64_t step) {
+  const int64_t far = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;
+  return far > 0 ? (far - 1) / by + 1 : 0;
+}
+/* Element counter + shift is on thread counter + shift modulo threads. */
+typedef struct isthmus_upc_turns {
+  int64_t count, counter, step; /* how many there are, the first one, and from one to the next */
+  int64_t local, local_step;    /* the same of the number of the element on its thread */
+} isthmus_upc_turns;
+static inline isthmus_upc_turns isthmus_upc_turns_of(int64_t from, int64_t iterations, int64_t step, int64_t shift,
+                                                     int64_t threads) {
+  isthmus_upc_turns turns = {0, from, step, 0, step};
+  int64_t first = 0, by = 1, rest = step % threads;
+  while (rest) rest = (rest + step) % threads, ++by; /* iterations until it is the same thread's turn */
+  while (first < by && !isthmus_upc_is_turn(from + shift + first * step, threads)) ++first;
+  if (first == by || first >= iterations) return turns;
+  turns.count = (iterations - first - 1) / by + 1;
+  turns.counter = from + first * step;
+  turns.step = by * step;
+  turns.local = isthmus_upc_floor(turns.counter + shift, threads);
+  turns.local_step = turns.step / threads;
+  return turns;
+}
+/* Of blocks: the first one from a block on that is this thread's. */
+static inline int64_t isthmus_upc_next_block(int64_t block, int64_t threads) {
+  const int64_t ahead = ((int64_t)isthmus_upc_thread - block) % threads;
+  return block + (ahead < 0 ? ahead + threads : ahead);
 }
 
 /* -- accesses: of 1, 2, 4 and 8 bytes whole, of other sizes perhaps in parts -- */

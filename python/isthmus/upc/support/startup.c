@@ -11,6 +11,7 @@
 isthmus_space* isthmus_upc_space;
 uint32_t isthmus_upc_threads, isthmus_upc_thread;
 int isthmus_upc_control;
+char* isthmus_upc_own;
 
 static isthmus_team* team;
 static uint64_t ends; /* offset of a process number and an exit status of every thread */
@@ -128,6 +129,7 @@ static void __attribute__((constructor)) join(void) {
       _exit(2);
     }
   check(isthmus_space_make(team, NULL, &isthmus_upc_space), "start");
+  isthmus_upc_own = isthmus_cast(isthmus_upc_space, isthmus_upc_thread, 0);
   place_objects();
   check(isthmus_allocate_all(isthmus_upc_space, 64, &ends), "start");
   int* const mine = isthmus_cast(isthmus_upc_space, isthmus_upc_thread, ends);

@@ -1,0 +1,224 @@
+"""What is known to be on the thread that runs: iterations of upc_forall without tests, accesses as plain C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .emit_types import TypeEmission
+from .layout import size_of
+from .loops import Deal, Reason, bare, deal_of, is_counted, rows, shift_of
+from .tokens import Token
+from .tree import Node
+from .types import Type, is_shared, private, ultimate
+from .writer import Pieces, text_of
+
+
+@dataclass(frozen=True)
+class Improve:
+    """What is done for speed."""
+
+    local: bool = False  #: accesses to the thread's own elements are plain C
+    deal: bool = False  #: upc_forall goes over the thread's own iterations alone
+
+
+PLAIN = Improve()
+
+
+def at_line(token: Token) -> Pieces:
+    """The line of a word, without it."""
+    return [Token("mark", "", token.file, token.line, token.column, True)]
+
+
+class LocalEmission(TypeEmission):
+    improve: Improve
+    count: int
+    temporaries: list[str]
+
+    #: Pointers to the own part of shared arrays, by the names of these; None: not in a function.
+    hoisted: dict[str, str] | None = None
+    #: How many loops around this place may wait for another thread: memory is read whenever they say so.
+    waiting = 0
+    #: Whether what is written is a second version of what is reported.
+    silent = False
+
+    def __init__(self) -> None:
+        #: Lines of the report, each once.
+        self.notes: dict[str, None] = {}
+        #: Loops around this place that go over own iterations, and the numbers of their elements on this thread.
+        self.deals: list[tuple[Deal, str]] = []
+
+    @property
+    def ranks(self) -> str:
+        raise NotImplementedError
+
+    def strict(self, node: Node) -> str:
+        raise NotImplementedError
+
+    def tested(self, node: Node, outer: str | None) -> Pieces:
+        raise NotImplementedError
+
+    # -- report -------------------------------------------------------------------------------------------------------
+
+    @property
+    def report(self) -> list[str]:
+        return list(self.notes)
+
+    def note(self, node: Node, text: str) -> None:
+        if not self.silent:
+            token = self.tokens[node.start]
+            self.notes[f"{token.file}:{token.line}: {text}"] = None
+
+    # -- accesses -----------------------------------------------------------------------------------------------------
+
+    def own(self, node: Node) -> Pieces | None:
+        """A shared object that is known to be on this thread, as a left side of C."""
+        if not is_shared(node.type) or not self.improve.local or self.hoisted is None or node.type.kind == "array":
+            return None
+        name = text_of(list(self.tokens[node.start : node.end])).replace(" ", "")
+        if self.strict(node) == "1":
+            self.note(node, f"{name} stays a call: it is strict")
+            return None
+        qualifiers = ultimate(node.type).qualifiers
+        found = self.chain(node) if not qualifiers & {"volatile", "_Atomic"} else None
+        of = private(node.type)
+        size = size_of(of)
+        if found is not None and self.waiting:
+            if size is None or size[0] not in (1, 2, 4, 8) or bare(node).data.get("bits"):
+                found = None
+            else:
+                found = [f"(*(volatile {self.declare(of)} *)&", *found, ")"]
+        self.note(node, f"{name} is plain C" if found else f"{name} stays a call: its thread is not known")
+        return found
+
+    def chain(self, node: Node) -> Pieces | None:
+        node = bare(node)
+        if node.kind == "member" and node.data["sign"] == ".":
+            inside = self.chain(node.kids[0])
+            return [inside, f".{node.data['name']}"] if inside else None
+        if node.kind != "index":
+            return None
+        array, number = bare(node.data["array"]), node.data["number"]
+        if array.type.kind != "array":
+            return None
+        if array.kind != "ident":
+            inside = self.chain(array)
+            return [inside, "[", self.value(number), "]"] if inside else None
+        symbol = array.data["symbol"]
+        if symbol is None or symbol.kind != "variable" or not symbol.file_level or not is_shared(array.type):
+            return None
+        place = self.local_index(array.type, number)
+        return [f"{self.pointer_to_own(symbol.name, array.type)}[{place}]"] if place is not None else None
+
+    def local_index(self, of: Type, number: Node) -> str | None:
+        """Number of an element on this thread."""
+        block = rows(of)
+        if block is None:
+            return None
+        for deal, own in self.deals:
+            if deal.block == block and shift_of(number, deal.counter) == deal.shift:
+                return str(own)
+        at = _behind_thread(number, block)
+        return None if at is None else str(at)
+
+    def pointer_to_own(self, name: str, of: Type) -> str:
+        assert self.hoisted is not None
+        if name not in self.hoisted:
+            self.count += 1
+            self.hoisted[name] = f"isthmus_upc_own_{self.count}"
+            pointer = Type("pointer", of=private(of.target), qualifiers=frozenset(["const"]))
+            declaration = self.declare(pointer, self.hoisted[name])
+            self.temporaries.append(f"{declaration} = (void *)(isthmus_upc_own + {name})")
+        return self.hoisted[name]
+
+    # -- loops --------------------------------------------------------------------------------------------------------
+
+    def waits(self, node: Node, written: Callable[[], Pieces]) -> Pieces:
+        """A loop that may wait for another thread reads memory each time; not one that counts or synchronises."""
+        body = node.data["body"]
+        if node.kind == "do" and node.kids[1].constant == 0:
+            return written()
+        parts = body.kids if body.kind == "block" else [body]
+        waits = not any(part.kind == "upc" for part in parts) and not is_counted(
+            node.data.get("test"), node.data.get("step"), body
+        )
+        self.waiting += waits
+        out = written()
+        self.waiting -= waits
+        return out
+
+    def deal(self, node: Node) -> Deal | None:
+        if not self.improve.deal:
+            return None
+        try:
+            deal = deal_of(node)
+        except Reason as reason:
+            self.note(node, f"upc_forall tests every iteration: {reason}")
+            return None
+        blocks = f" in blocks of {deal.block}" if deal.block > 1 else ""
+        self.note(node, f"upc_forall goes over the thread's own iterations{blocks}")
+        return deal
+
+    def counted(self, node: Node, deal: Deal) -> Pieces:
+        """Over the own iterations alone."""
+        self.count += 1
+        n = self.count
+        of = self.declare(private(deal.counter.type))
+        name, step, block, ranks = deal.counter.name, deal.step, deal.block, self.ranks
+        beyond = {"<=": " + 1", ">=": " - 1"}.get(deal.sign, "")
+        begin: Pieces = [
+            at_line(self.tokens[node.start]),
+            f"const int64_t isthmus_upc_from_{n} = ({of})(", self.value(deal.start), ");",
+            f"const int64_t isthmus_upc_to_{n} = (int64_t)(", self.value(deal.bound), f"){beyond};",
+        ]  # fmt: skip
+        iterations = f"isthmus_upc_iterations(isthmus_upc_from_{n}, isthmus_upc_to_{n}, {step})"
+        self.deals.append((deal, f"isthmus_upc_at_{n}"))
+        body = self.value(node.data["body"])
+        self.deals.pop()
+        head = f"{of} {name}" if deal.declared else name
+        if block == 1:
+            local = str(step) if abs(step) == 1 else f"isthmus_upc_turns_{n}.local_step"
+            loop = (
+                f"const isthmus_upc_turns isthmus_upc_turns_{n} = isthmus_upc_turns_of(isthmus_upc_from_{n}, "
+                f"{iterations}, {step}, {deal.shift}, {ranks});"
+                f"for (int64_t isthmus_upc_turn_{n} = 0; isthmus_upc_turn_{n} < isthmus_upc_turns_{n}.count; "
+                f"++isthmus_upc_turn_{n}) {{ const int64_t isthmus_upc_at_{n} = isthmus_upc_turns_{n}.local + "
+                f"isthmus_upc_turn_{n} * {local}; {head} = ({of})(isthmus_upc_turns_{n}.counter + "
+                f"isthmus_upc_turn_{n} * isthmus_upc_turns_{n}.step);"
+            )
+            end = "}"
+        else:
+            loop = (
+                f"for (int64_t isthmus_upc_block_{n} = isthmus_upc_next_block(isthmus_upc_floor("
+                f"isthmus_upc_from_{n} + {deal.shift}, {block}), {ranks}); isthmus_upc_block_{n} * {block} - "
+                f"{deal.shift} < isthmus_upc_to_{n}; isthmus_upc_block_{n} += {ranks}) {{"
+                f"const int64_t isthmus_upc_low_{n} = isthmus_upc_block_{n} * {block} - {deal.shift}, "
+                f"isthmus_upc_first_{n} = isthmus_upc_low_{n} <= isthmus_upc_from_{n} ? isthmus_upc_from_{n} : "
+                f"isthmus_upc_from_{n} + (isthmus_upc_low_{n} - isthmus_upc_from_{n} + {step - 1}) / {step} * {step}, "
+                f"isthmus_upc_end_{n} = isthmus_upc_low_{n} + {block} < isthmus_upc_to_{n} ? isthmus_upc_low_{n} + "
+                f"{block} : isthmus_upc_to_{n}, isthmus_upc_far_{n} = isthmus_upc_floor(isthmus_upc_block_{n}, "
+                f"{ranks}) * {block} - isthmus_upc_low_{n};"
+                f"for (int64_t isthmus_upc_turn_{n} = isthmus_upc_first_{n}; isthmus_upc_turn_{n} < "
+                f"isthmus_upc_end_{n}; isthmus_upc_turn_{n} += {step}) {{ const int64_t isthmus_upc_at_{n} = "
+                f"isthmus_upc_turn_{n} + isthmus_upc_far_{n}; {head} = ({of})isthmus_upc_turn_{n};"
+            )
+            end = "}}"
+        if not deal.declared:
+            end += f"{name} = ({of})(isthmus_upc_from_{n} + {iterations} * {step});"
+        return [*begin, loop, f"(void)isthmus_upc_at_{n}; (void){name};", body, end]
+
+
+def _behind_thread(number: Node, block: int) -> int | None:
+    """``c`` of ``MYTHREAD * block + c``, which is below the block size."""
+    number = bare(number)
+    if number.kind == "mythread":
+        return 0 if block == 1 else None
+    if number.kind == "binary" and number.data["sign"] == "*":
+        for one, other in (number.kids, number.kids[::-1]):
+            if bare(one).kind == "mythread" and other.constant == block and not other.threads:
+                return 0
+    if number.kind == "binary" and number.data["sign"] == "+" and block > 1:
+        for one, other in (number.kids, number.kids[::-1]):
+            if _behind_thread(one, block) == 0 and other.constant is not None and not other.threads:
+                return other.constant if 0 <= other.constant < block else None
+    return None
