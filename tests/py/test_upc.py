@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from commands import Run
 from isthmus.upc import Options, UpcError, build
 from isthmus.upc.driver import preprocessed
 from isthmus.upc.translate import translate
+from mpi_programs import installed, launcher
 
 PROGRAMS = Path(__file__).parents[1] / "upc"
 FILES = {
@@ -185,6 +188,36 @@ def test_c_is_kept_and_objects_are_linked(upcc: Run, tmp_path: Path, monkeypatch
     assert "isthmus_upc_write" in Path("parts.upc.c").read_text()
     assert upcc("-o", "whole", "parts.o", str(PROGRAMS / "main.upc"), "plain.o", "-lm") == (0, "", "")
     assert run(tmp_path / "whole", 2) == (0, "right on 2\n", "")
+
+
+def test_a_makefile_compiles_and_links_with_flags_that_are_printed(
+    upcc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert upcc("-c", "--save-c", str(PROGRAMS / "forall.upc")) == (0, "", "")
+    cflags, libs = (shlex.split(upcc("--pkg-config", what)[1]) for what in ("cflags", "libs"))
+    subprocess.run(["cc", *cflags, "-c", "-o", "again.o", "forall.upc.c"], check=True)
+    subprocess.run(["cc", "-o", "again", "again.o", *libs], check=True)
+    assert run(tmp_path / "again", 2) == (0, "right on 2\n", "")
+    assert upcc("--pkg-config", "libs", "forall.upc")[0] == upcc()[0] == 2
+
+
+@pytest.mark.parametrize("transport", ["shm+mpi", "mpi"])
+def test_threads_are_ranks_of_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str) -> None:
+    monkeypatch.setenv("MPICC", installed("openmpi").mpi.mpicc)
+    program = tmp_path / "library"
+    build([str(PROGRAMS / "library.upc")], Options(str(program), network="mpi"))
+    environment = os.environ | {"ISTHMUS_TRANSPORT": transport}
+    command = [*launcher("openmpi", 2), "-x", "ISTHMUS_TRANSPORT", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert (done.returncode, done.stdout) == (0, "right on 2\n")
+
+
+def test_without_a_compiler_of_mpi_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPICC", "no-such-compiler")
+    with pytest.raises(ValueError, match="the compiler of MPI 'no-such-compiler' is not here"):
+        build([str(PROGRAMS / "forall.upc")], Options(str(tmp_path / "forall"), network="mpi"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_program_that_is_started_by_hand_has_one_thread(tmp_path: Path) -> None:

@@ -15,12 +15,14 @@ from .options import shared
     "  isthmus run -n 4 -- ./heat\n"
     "  isthmus upcc -T 4 -O3 -DSIZE=1000 -o solve solve.upc kernel.c -lm\n"
     "  isthmus upcc -c part.upc\n"
-    "  isthmus upcc -o whole part.o main.upc",
+    "  isthmus upcc -o whole part.o main.upc\n"
+    "  isthmus upcc --network mpi -o heat heat.upc\n"
+    "  isthmus upcc --pkg-config libs",
     help="Compile programs in UPC 1.3: every file that ends in .upc is translated to C, which the C compiler ($CC, by "
     "default cc) compiles; files of C and objects are linked with them. isthmus run -n starts the program.\n\n"
     "Messages of the translator, of the C compiler and of debuggers name lines of your files.",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
 @shared("output", "the program, by default a.out; with -c an object, by default FILE.o")
 @click.option(
     "-T",
@@ -54,6 +56,20 @@ from .options import shared
     help="From -O1 on upc_forall goes over the thread's own iterations where it can; with this it tests all of them.",
 )
 @click.option("--report", is_flag=True, help="Say for every loop and access what was done, or why not.")
+@click.option(
+    "--network",
+    type=click.Choice(["smp", "mpi"]),
+    default="smp",
+    show_default=True,
+    help="What connects threads: the memory of one computer, or MPI, whose launcher then starts the program; $MPICC "
+    "(by default mpicc) links it.",
+)
+@click.option(
+    "--pkg-config",
+    "wanted",
+    type=click.Choice(["cflags", "libs"]),
+    help="Only print what a makefile needs: flags to compile the C that --save-c keeps, or to link objects.",
+)
 @click.option("-c", "compile_only", is_flag=True, help="Compile, but do not link.")
 @click.option("--save-c", "save", is_flag=True, help="Keep the C of part.upc as part.upc.c in this folder.")
 @click.option("--upc", "upc", is_flag=True, help="Translate files that end in .c too.")
@@ -73,6 +89,8 @@ def command(
     local: bool,
     deal: bool,
     report: bool,
+    network: str,
+    wanted: str | None,
     compile_only: bool,
     save: bool,
     upc: bool,
@@ -86,6 +104,7 @@ def command(
     machine: tuple[str, ...],
 ) -> None:
     from ..upc import Options, build
+    from ..upc import flags as flags_of
 
     if any(file == "" for file in files):
         raise InvalidInput("a file has an empty name")
@@ -98,10 +117,15 @@ def command(
         *(["-g"] if debug else []),
     ]
     linked = [*(f"-L{folder}" for folder in folders), *(f"-l{name}" for name in libraries)]
-    build(
-        files,
-        Options(
-            output, threads, level, compile_only, save, local=local, deal=deal, report=report, upc=upc, flags=flags,
-            libraries=linked,
-        ),
+    options = Options(
+        output, threads, level, compile_only, save, local=local, deal=deal, report=report, network=network, upc=upc,
+        flags=flags, libraries=linked,
     )  # fmt: skip
+    if wanted:
+        if files:
+            raise InvalidInput("--pkg-config prints flags and takes no files")
+        click.echo(flags_of(wanted, options))
+        return
+    if not files:
+        raise InvalidInput("no files were given")
+    build(files, options)

@@ -25,8 +25,8 @@
 
 from __future__ import annotations
 
-from .driver import Options, build
+from .driver import Options, build, flags
 from .messages import UpcError
 from .translate import translate
 
-__all__ = ["Options", "UpcError", "build", "translate"]
+__all__ = ["Options", "UpcError", "build", "flags", "translate"]

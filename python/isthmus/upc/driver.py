@@ -47,6 +47,7 @@ class Options:
     save: bool = False
     local: bool = True  #: from level 1 on: accesses to own elements are plain C
     deal: bool = True  #: from level 1 on: upc_forall goes over own iterations alone
+    network: str = "smp"  #: what connects threads: memory that all share, or mpi
     report: bool = False  #: say what was done for loops and accesses
     upc: bool = False  #: files that end in .c are UPC
     flags: list[str] = field(default_factory=list)  #: of the preprocessor and the compiler: -I, -D, -g, ...
@@ -60,6 +61,16 @@ def compiler() -> list[str]:
         words = ["cc"]
     if not words or shutil.which(words[0]) is None:
         raise InvalidInput(f"the C compiler {' '.join(words)!r} is not here: install one, or name it in CC")
+    return words
+
+
+def linker(options: Options) -> list[str]:
+    """What links: the C compiler, or that of MPI."""
+    if options.network == "smp":
+        return compiler()
+    words = shlex.split(os.environ.get("MPICC") or "mpicc")
+    if not words or shutil.which(words[0]) is None:
+        raise InvalidInput(f"the compiler of MPI {' '.join(words)!r} is not here: install one, or name it in MPICC")
     return words
 
 
@@ -134,12 +145,25 @@ def build(files: Sequence[str], options: Options) -> None:
         given = [made for made in files if made not in sources]
         program = work / "program"
         command = [
-            *compiler(), "-o", str(program), *objects, *given, str(support(options)),
+            *linker(options), "-o", str(program), *objects, *given, str(support(options)),
             *(flag for flag in options.flags if flag.startswith(("-g", "-fsanitize", "-p", "-m"))),
             *options.libraries, *link_flags(),
         ]  # fmt: skip
         _run(command)
         _move(program, Path(options.output or "a.out"))
+
+
+def flags(what: str, options: Options) -> str:
+    """Options of a C compiler for what ``--save-c`` keeps and for C that includes ``isthmus_upc.h`` (``cflags``), or to
+    link objects of both (``libs``).
+
+    Examples
+    --------
+    In a makefile: ``LIBS := $(shell isthmus upcc --pkg-config libs)``.
+    """
+    if what == "cflags":
+        return shlex.join([*include_flags(), *_COMPILED])
+    return shlex.join([str(support(options)), *options.libraries, *link_flags()])
 
 
 def _move(made: Path, to: Path) -> None:
@@ -173,7 +197,8 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
 def support(options: Options) -> Path:
     """The support library, which is compiled once for every compiler."""
     sanitizers = [flag for flag in options.flags if flag.startswith(("-fsanitize", "-m"))]
-    command = [*compiler(), "-std=gnu11", "-O2", *include_flags(), *sanitizers]
+    mpi = ["-DISTHMUS_UPC_MPI"] if options.network == "mpi" else []
+    command = [*linker(options), "-std=gnu11", "-O2", *include_flags(), *sanitizers, *mpi]
     sources = sorted((_HERE / "support").iterdir())
     content = b"".join(source.read_bytes() for source in [*sources, _HERE / "include" / "isthmus_upc.h"])
     key = hashlib.sha256(content + repr((command, shutil.which(command[0]))).encode()).hexdigest()[:16]

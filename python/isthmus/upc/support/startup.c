@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "internal.h"
+#ifdef ISTHMUS_UPC_MPI
+#include <isthmus/isthmus_mpi.h>
+#endif
 
 isthmus_space* isthmus_upc_space;
 uint32_t isthmus_upc_threads, isthmus_upc_thread;
@@ -90,6 +93,9 @@ static void ended(int number) {
 
 void upc_global_exit(int status) {
   fflush(NULL);
+#ifdef ISTHMUS_UPC_MPI
+  MPI_Abort(MPI_COMM_WORLD, status);
+#endif
   for (uint32_t rank = 0; rank < isthmus_upc_threads; ++rank) {
     int* const other = isthmus_cast(isthmus_upc_space, rank, ends);
     if (rank == isthmus_upc_thread || !other) continue;
@@ -108,9 +114,19 @@ static void leave(int status, void* unused) {
   signal(SIGUSR2, SIG_IGN);
   check(isthmus_space_leave(isthmus_upc_space), "end of the program");
   check(isthmus_leave(team), "end of the program");
+#ifdef ISTHMUS_UPC_MPI
+  MPI_Finalize();
+#endif
 }
 
-static void __attribute__((constructor)) join(void) {
+#ifdef ISTHMUS_UPC_MPI
+static void find_each_other(void) {
+  int given;
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+  check(isthmus_join_mpi(MPI_COMM_WORLD, &team), "start");
+}
+#else
+static void find_each_other(void) {
   isthmus_job job = {.size = sizeof job};
   static char name[40];
   if (!getenv("ISTHMUS_JOB") && !getenv("ISTHMUS_RANKS") && !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMI_SIZE") &&
@@ -120,6 +136,11 @@ static void __attribute__((constructor)) join(void) {
     job.ranks = 1;
   }
   check(isthmus_join(job.name ? &job : NULL, &team), "start");
+}
+#endif
+
+static void __attribute__((constructor)) join(void) {
+  find_each_other();
   isthmus_upc_threads = isthmus_ranks(team), isthmus_upc_thread = isthmus_rank(team);
   for (const uint64_t* threads = __start_isthmus_upc_list_threads; threads < __stop_isthmus_upc_list_threads; ++threads)
     if (*threads && *threads != isthmus_upc_threads) {
