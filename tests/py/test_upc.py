@@ -23,6 +23,7 @@ FILES = {
     "forall": ["forall.upc"],
     "own": ["own.upc"],
     "library": ["library.upc"],
+    "io": ["io.upc"],
     "collectives": ["collectives.upc"],
     "order": ["order.upc"],
     "files": ["main.upc", "parts.upc", "plain.c"],
@@ -36,7 +37,7 @@ def upcc(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def run(program: Path, threads: int) -> tuple[int, str, str]:
     command = [sys.executable, "-m", "isthmus", "run", "-n", str(threads), "--", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=program.parent)
     return done.returncode, done.stdout, done.stderr
 
 

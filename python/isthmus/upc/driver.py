@@ -28,6 +28,7 @@ MACROS = {
     "__UPC_CASTABLE__": "1",
     "__UPC_ATOMIC__": "1",
     "__UPC_NB__": "1",
+    "__UPC_IO__": "2",
     "__ISTHMUS_UPC__": "1",
     "UPC_MAX_BLOCK_SIZE": "2147483647",
 }
