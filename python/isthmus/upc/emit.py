@@ -228,7 +228,7 @@ class Emission(ExpressionEmission):
             return ["{", tests, "}"]
         control = f"const int {outer} = isthmus_upc_control; isthmus_upc_control = 1;"
         if deal is not None:
-            tests = [f"if ({outer}) {{", tests, "} else {", self.counted(node, deal), "}"]
+            tests = [f"if (__builtin_expect({outer}, 0)) {{", tests, "} else {", self.counted(node, deal), "}"]
         return ["{", control, tests, f"isthmus_upc_control = {outer};", "}"]
 
     def tested(self, node: Node, outer: str | None) -> Pieces:

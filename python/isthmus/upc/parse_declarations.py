@@ -18,6 +18,7 @@ from .types import (
     Shared,
     Type,
     block_of,
+    is_pointer_to_shared,
     is_shared,
     pointer_to,
     share,
@@ -458,6 +459,8 @@ class Declarations(Initializers):
                 self.fail(f"{name.text!r} has an incomplete type", begin)
         if kind == "function" and is_shared(of.target):
             self.fail("a function cannot return a shared value, but it can return a pointer to shared", begin)
+        if kind == "function":
+            self.check_same(name.text, of, begin)
         symbol = Symbol(kind, name.text, of, storage, outside)
         before = self.scope.names[-1].get(name.text)
         self.scope.add(symbol)
@@ -477,6 +480,23 @@ class Declarations(Initializers):
         return self.node(
             "declarator", begin, kids, symbol.type, symbol=symbol, init=init, attributes=attributes, outside=outside
         )
+
+    def check_same(self, name: str, of: Type, begin: int) -> None:
+        """C sees no difference between pointers to shared, so functions with different ones are refused here."""
+        before = self.scope.find(name)
+        if before is None or before.kind != "function":
+            return
+        pairs = [(before.type.target, of.target)]
+        pairs += [
+            (one[1], other[1]) for one, other in zip(before.type.parameters or (), of.parameters or (), strict=False)
+        ]
+        for one, other in pairs:
+            if (
+                is_pointer_to_shared(one)
+                and is_pointer_to_shared(other)
+                and block_of(one.target) != block_of(other.target)
+            ):
+                self.fail(f"{name!r} was declared with pointers to shared with other block sizes", begin)
 
     def check_layout(self, name: str, of: Type, begin: int) -> None:
         if of.kind != "array":
@@ -518,6 +538,7 @@ class Declarations(Initializers):
         if is_shared(of.target):
             self.fail("a function cannot return a shared value, but it can return a pointer to shared", begin)
         storage = "static" if "static" in specifiers.storage else ""
+        self.check_same(name.text, of, begin)
         self.scope.add(Symbol("function", name.text, of, storage, True))
         self.scope.push()
         header = self.at
