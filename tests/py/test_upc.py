@@ -143,7 +143,7 @@ REFUSED = [
     ("int x;\nint f(void) { return upc_blocksizeof(x); }", "3:22", "upc_blocksizeof is for shared types and objects"),
     ("void f(void) { upc_barrier 1 }", "2:30", "'}' where ';' was expected"),
     ("shared int *p;\nvoid f(void) { p = g(); }", "3:20", "'g' is not declared"),
-    ("void f(shared [] int *p);\nvoid f(shared int *p) {}", "3:6", "'f' was declared with pointers to shared with other"),
+    ("void f(shared [] int *p);\nvoid f(shared int *p) {}", "3:6", "'f' was declared with pointers to shared"),
     ("upc_lock_t flag;", "2:12", "'flag' has an incomplete type"),
     ("struct s { int b : 3; };\nshared struct s x;\nvoid *f(void) { return &x.b; }", "4:24", "a bit-field has no"),
 ]  # fmt: skip
