@@ -122,12 +122,13 @@ def examples() -> list[str]:
 
 
 # Those of record, run, measure and tune verify need MPI: test_record_command, test_run, test_run_program,
-# test_measure_command, test_multigrid_hypre and test_tuning_verify run the like; advice on the example is a command of
-# the README.
+# test_measure_command, test_multigrid_hypre, test_tuning_verify and test_upc run the like; advice on the example is a
+# command of the README.
 _APART = (
     " plot ",
     " record ",
     "isthmus run ",
+    "isthmus upcc ",
     "compare ran.h5 ",
     " measure ",
     " multigrid counts ",
