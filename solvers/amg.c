@@ -133,7 +133,8 @@ struct group* amg_switch(struct amg* amg, struct group* group, int at, int to, H
   struct level* const first = amg->level + at;
   int is_root;
   const int mine = root_of(group, rows, to, &is_root);
-  struct group* const roots = (*members = group_split(group, mine), group_split(group, is_root ? 0 : -1));
+  *members = group_split(group, mine);
+  struct group* const roots = group_split(group, is_root ? 0 : -1);
   if (*members) amg->groups[amg->made++] = *members;
   if (roots) amg->groups[amg->made++] = roots;
   first->gathering = calloc(1, sizeof *first->gathering);
@@ -220,10 +221,7 @@ static void equip(struct amg* amg) {
   }
 }
 
-HYPRE_Int isthmus_amg_setup(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x) {
-  struct amg* const amg = of(solver);
-  forget(amg);
-  amg->words[0] = 0;
+static HYPRE_Int set_up(struct amg* amg, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x) {
   const MPI_Comm comm = hypre_ParCSRMatrixComm((hypre_ParCSRMatrix*)a);
   const char* const way = getenv("ISTHMUS_EXCHANGE");
   struct group* const group = group_of(comm, !way || strcmp(way, "mpi") != 0);
@@ -244,6 +242,15 @@ HYPRE_Int isthmus_amg_setup(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_Par
   for (int i = 0; i < amg->made; ++i) failed |= amg->groups[i]->failed;
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm);
   return failed ? fail(amg, isthmus_last_error()) : hypre_error_flag;
+}
+
+HYPRE_Int isthmus_amg_setup(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x) {
+  struct amg* const amg = of(solver);
+  forget(amg);
+  amg->words[0] = 0;
+  const HYPRE_Int status = set_up(amg, a, b, x);
+  if (!amg->left) forget(amg); /* it came to no end: there is nothing to solve with */
+  return status;
 }
 
 void isthmus_amg_gather_early(HYPRE_Solver solver, const isthmus_amg_costs* costs) {
@@ -293,6 +300,10 @@ static void cycle(struct amg* amg) {
 
 HYPRE_Int isthmus_amg_solve(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x) {
   struct amg* const amg = of(solver);
+  if (!amg->levels && *amg->words) { /* the setup has failed */
+    hypre_error_handler(__FILE__, __LINE__, HYPRE_ERROR_GENERIC, amg->words);
+    return hypre_error_flag;
+  }
   if (!amg->levels) return fail(amg, "isthmus_amg_solve: call isthmus_amg_setup first");
   (void)a; /* as in setup */
   struct level* const top = amg->level;

@@ -14,6 +14,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -312,11 +313,11 @@ class remote_calls final : public detail::engine {
   /// Until it is so; meanwhile calls run.
   template <class F>
   void wait_until(const F& is_so) {
-    constexpr std::uint32_t patience = 500;
+    const std::uint32_t patience = std::min(500U, isthmus_looks(isthmus_space_team(space_)));
     std::uint32_t looks = 0;
     while (!is_so()) {
       if (go_on()) looks = 0;
-      else if (++looks > patience) ::sched_yield();
+      else if (++looks >= patience) ::sched_yield();
     }
   }
   void not_within(const char* what) const {

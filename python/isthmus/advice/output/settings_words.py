@@ -122,11 +122,11 @@ def buffers_words(found: MpiSettings) -> str:
         f"a queue, and {amount(each)} where each peer has its own"
     )
     named = found.buffer_settings if each >= _MANY else ()
-    return f"{words}. {_named(named)}" if named else f"{words}."
+    return f"{words}. Settings: {_names(named)}" if named else f"{words}."
 
 
-def _named(settings: tuple[Setting, ...]) -> str:
-    return "Settings: " + "; ".join(str(one) for one in settings) + "."
+def _names(settings: tuple[Setting, ...]) -> str:
+    return "; ".join(str(one) for one in settings) + "."
 
 
 def raise_words(one: EagerLimit, found: MpiSettings, time: float) -> str:
@@ -145,7 +145,7 @@ def raise_words(one: EagerLimit, found: MpiSettings, time: float) -> str:
         f"{saved}{copies}. {one.messages:,} messages change. A rank then keeps up to {amount(one.held)} of messages "
         f"without receives, {amount(one.held_now)} now. "
     )
-    return f"{words}{found.library}: {_named(one.settings).removeprefix('Settings: ')}"
+    return f"{words}{found.library}: {_names(one.settings)}"
 
 
 def lower_words(one: EagerLimit, found: MpiSettings) -> str:
@@ -155,7 +155,7 @@ def lower_words(one: EagerLimit, found: MpiSettings) -> str:
         f"nothing slower, and a rank keeps {amount(one.held)} of messages without receives at most instead of "
         f"{amount(one.held_now)}. "
     )
-    return f"{words}{found.library}: {_named(one.settings).removeprefix('Settings: ')}"
+    return f"{words}{found.library}: {_names(one.settings)}"
 
 
 def progress_words(found: MpiSettings, time: float) -> str:
@@ -168,5 +168,5 @@ def progress_words(found: MpiSettings, time: float) -> str:
         f"the program takes about {text(more, 's', 3)} ({percent(more / time)}) longer than predicted. "
     )
     if progress.settings:
-        return f"{words}{found.library}: {_named(progress.settings).removeprefix('Settings: ')}"
+        return f"{words}{found.library}: {_names(progress.settings)}"
     return words + f"{found.library} has no parameter for it: test or wait for requests while you compute."
