@@ -229,6 +229,7 @@ static void first(isthmus_token* token, const uint64_t* a, uint32_t n, void* pay
   (void)a, (void)n, (void)payload, (void)bytes, (void)data;
   say("begun");
   await("sent");
+  usleep(5000);
   handled++;
   TRY(isthmus_reply(token, 3, NULL, 0, NULL, 0));
 }
@@ -337,8 +338,8 @@ def test_what_a_handler_does_stands_behind_the_begin_of_the_call_that_ran_it(
     environment = os.environ | ({"ISTHMUS_TRANSPORT": "mpi"} if mpi else {})
     done = subprocess.run(line, capture_output=True, text=True, timeout=240, check=False, env=environment)
     assert done.returncode == 0, done.stderr
-    # Over MPI a message may come before the call, where a rank waits for a processor.
-    assert ROUNDS - 2 <= int(done.stdout) <= ROUNDS, "the handlers did not run inside the call"
+    # Over MPI the second message may come after the call, where its sender waits for a processor.
+    assert (1 if mpi else ROUNDS - 2) <= int(done.stdout) <= ROUNDS, "the handlers did not run inside the call"
     recorded = isthmus.read(tmp_path / "order.h5")
     assert isinstance(recorded, isthmus.Program)
     recorded.validate()
