@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class Case:
     work: Callable[[], tuple[Any, int]]
     model: str = "flow"
     routing: str = "minimal"
+    resolution: float = 0.01
     asked: float | None = None
     asked_memory: float | None = None
     rate: str = ""
@@ -140,6 +141,8 @@ RENDEZVOUS = (("sender waits", smpi.RENDEZVOUS), ("posted", smpi.PLAIN))
 BY_RENDEZVOUS = BARE.replace("S=64KiB", "S=0")
 # Extents of 9 and 5 have no routes that are equally long both ways: SimGrid goes the positive way of these.
 ODD = smpi.Platform("TORUS", "9,9,5", 405)
+# In SimGrid the share of a message falls with the latency of its route; without latency all shares are equal.
+EQUAL = "link=10GB/s hop=0s per_hop=0s L=0s o=0s g=0s G=0 S=64KiB cores=1"
 TORUS = {64: ("4x4x4", "4,4,4"), 256: ("8x8x4", "8,8,4"), 1024: ("16x8x8", "16,8,8"), 4096: ("16x16x16", "16,16,16")}
 PLATFORMS = {
     "dragonfly": smpi.Platform("DRAGONFLY", "4,1;1,1;8,1;2"),
@@ -171,6 +174,8 @@ UNIFORM_8320 = uniform(8320, 20, 1e-6)
 CASES = (
     of_collective("linear alltoall 64, torus", 64, LINEAR, 4096, torus(64), asked=0.02,
                   peer=peer("torus 64", 64, LINEAR, 4096)),
+    of_collective("  linear, SimGrid's routes", 64, LINEAR, 4096, f"torus:4x4x4,ties=positive {LINKS} {BARE}",
+                  peer=peer("torus 64", 64, LINEAR, 4096)),
     of_collective("linear alltoall 64, dragonfly", 64, LINEAR, 4096, DRAGONFLY_64, asked=0.02,
                   peer=peer("dragonfly", 64, LINEAR, 4096)),
     of_collective("linear alltoall 64, fat tree", 64, LINEAR, 4096, FAT_TREE_64, asked=0.02,
@@ -199,6 +204,10 @@ CASES = (
                   peer=(ODD, 256, "alltoall", "ring", 4096)),
     of_collective("  pairwise, S=0, torus 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {LINKS} {BY_RENDEZVOUS}",
                   settings=RENDEZVOUS, peer=(ODD, 256, "alltoall", "ring", 4096)),
+    of_collective("  pairwise, no latency, 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {EQUAL}", resolution=0,
+                  peer=(replace(ODD, latency="0"), 256, "alltoall", "ring", 4096)),
+    of_collective("  pairwise, no latency, 8x8x4", 256, PAIRWISE, 4096, f"torus:8x8x4,ties=positive {EQUAL}",
+                  resolution=0, peer=(replace(PLATFORMS["torus 256"], latency="0"), 256, "alltoall", "ring", 4096)),
     Case("alltoall by XOR 256, torus 9x9x5", f"torus:9x9x5 {LINKS} {BARE}", by_xor(256, 4096),
          peer=(ODD, 256, "alltoall", "pair", 4096)),
     Case("  by XOR, S=0, torus 9x9x5", f"torus:9x9x5 {LINKS} {BY_RENDEZVOUS}", by_xor(256, 4096), settings=RENDEZVOUS,
@@ -244,7 +253,15 @@ def measure(case: Case, repeat: int) -> dict[str, float]:
     seconds = []
     for _ in range(repeat):
         begin = user_seconds()
-        t = isthmus.simulate(schedule, machine, job, model=case.model, routing=case.routing, record="finish")
+        t = isthmus.simulate(
+            schedule,
+            machine,
+            job,
+            model=case.model,
+            routing=case.routing,
+            record="finish",
+            **({"resolution": case.resolution} if case.model == "flow" else {}),
+        )
         seconds.append(user_seconds() - begin)
     with open("/proc/self/status") as status:
         peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))

@@ -35,6 +35,7 @@ class Platform:
     topology: str
     parameters: str
     hosts: int = 0  # 0: as many as ranks
+    latency: str = "100ns"
 
     def xml(self, hosts: int) -> str:
         """The platform file."""
@@ -43,8 +44,8 @@ class Platform:
             '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
             '<platform version="4.1">\n'
             f'  <cluster id="cluster" topology="{self.topology}" topo_parameters="{self.parameters}" '
-            f'prefix="n" suffix="" radical="0-{(self.hosts or hosts) - 1}" speed="10Gf" bw="10GBps" lat="100ns" '
-            'sharing_policy="SPLITDUPLEX"/>\n'
+            f'prefix="n" suffix="" radical="0-{(self.hosts or hosts) - 1}" speed="10Gf" bw="10GBps" '
+            f'lat="{self.latency}" sharing_policy="SPLITDUPLEX"/>\n'
             "</platform>\n"
         )
 
