@@ -190,6 +190,7 @@ TEST_CASE("damaged grids get the extents of the whole grid") {
       {{16, 16, 16}, false, false, {0, 0.2, 0}},   {{16, 16, 16}, true, false, {0, 0.1, 0}},
       {{20, 12, 8}, false, false, {0.1, 0.05, 0}}, {{20, 12, 8}, false, false, {0, 0.05, 40}},
       {{40, 40}, false, true, {0, 0.02, 0}},       {{12, 12, 12}, false, true, {0, 0.1, 0}},
+      {{64, 64}, false, false, {0, 0.15, 0}},      {{100, 40}, false, false, {0, 0.15, 0}},
   };
   // Where a corner has lost all its edges nobody can say that it was there: of each kind, most seeds.
   constexpr int seeds = 5;

@@ -93,6 +93,7 @@ def sends(made: Program) -> Counter[tuple[int, int, int]]:
         (["relax=3", "sweeps=2"], {"smoother": "gauss-seidel", "sweeps": (2, 2)}),
         (["relax=6"], {"smoother": "symmetric-gauss-seidel"}),
         (["relax=16"], {"smoother": "chebyshev", "degree": 2}),
+        (["relax=0", "cycle=2"], {"smoother": "jacobi", "shape": "hypre-W"}),
     ],
 )
 def test_a_cycle_of_hypre_sends_what_its_program_sends(words: list[str], options: dict, tmp_path: Path) -> None:

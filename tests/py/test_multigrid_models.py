@@ -200,7 +200,7 @@ def test_during_the_setup_the_rule_decides() -> None:
     assert all(told.seconds <= other * (1 + 1e-12) for _, other in told.rules.values())
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 @pytest.mark.parametrize("latency", [1e-7, 1e-6, 1e-5])
 def test_no_way_is_better_than_what_is_found(shape: str, latency: float) -> None:
     """All ways to gather a small hierarchy on powers of two, one by one."""
@@ -210,7 +210,7 @@ def test_no_way_is_better_than_what_is_found(shape: str, latency: float) -> None
     def price(switches: dict[int, int]) -> float:
         seconds, now = 0.0, found
         for level, count in sorted(switches.items()):
-            visits = {"V": 1, "W": 2 ** (level - 1), "F": level}[shape]
+            visits = {"V": 1, "F": level}.get(shape, 2 ** (level - 1))
             seconds += visits * collectives(now, level, count, costs)
             now = gathered(now, {level: count})
         return seconds + cycle(now, costs, shape=shape).seconds

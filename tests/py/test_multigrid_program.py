@@ -82,12 +82,33 @@ def random_hierarchy(seed: int, parts: int = 9) -> Hierarchy:
 
 def order(levels: int, shape: str, level: int = 0) -> list[tuple[int, str]]:
     """Slow: what is visited and done, level by level: down is a restriction, up an interpolation."""
+    if shape == "hypre-W":
+        return counted(levels)
     if level == levels - 1:
         return [(level, "end")]
     out = [(level, "before"), (level, "residual"), (level, "down")]
     for each in {"V": "V", "W": "WW", "F": "FV"}[shape]:
         out += order(levels, each, level + 1)
     return [*out, (level, "up"), (level, "after")]
+
+
+def counted(levels: int) -> list[tuple[int, str]]:
+    """Slow: BoomerAMG's W-cycle by counters: how often each level still goes down before it goes up."""
+    left = [1] + [2] * (levels - 1)
+    out: list[tuple[int, str]] = []
+    level, sweep = 0, "before"
+    while True:
+        out.append((level, "end" if level == levels - 1 else sweep))
+        left[level] -= 1
+        if left[level] >= 0 and level < levels - 1:
+            out += [(level, "residual"), (level, "down")]
+            level, sweep = level + 1, "before"
+            left[level] = max(left[level], 2)
+        elif level:
+            level, sweep = level - 1, "after"
+            out.append((level, "up"))
+        else:
+            return out
 
 
 def products(found: Hierarchy, shape: str, before: int, after: int) -> list[tuple[Operator, bool]]:
@@ -119,7 +140,7 @@ def messages(made: Program) -> Counter[tuple[str, int, int, int]]:
     return out
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 @pytest.mark.parametrize("smoother", ["jacobi", "symmetric-gauss-seidel", "chebyshev"])
 def test_messages_are_those_of_the_hierarchy(shape: str, smoother: str) -> None:
     found = random_hierarchy(1)
@@ -127,24 +148,27 @@ def test_messages_are_those_of_the_hierarchy(shape: str, smoother: str) -> None:
     made = program(found, FLOP, shape=shape, smoother=smoother, sweeps=sweeps, degree=degree)
     made.validate()
     each, work = {"jacobi": (1, 1), "symmetric-gauss-seidel": (1, 2), "chebyshev": (degree, degree)}[smoother]
-    visits = Counter(number for number, what in order(len(found), shape) if what in ("down", "end"))
+    often = Counter(order(len(found), shape))
     expected: Counter[tuple[str, int, int, int]] = Counter()
     for number, level in enumerate(found.levels):
-        uses = [(f"level {number} smoothing", level.matrix, 3 * each), (f"level {number} residual", level.matrix, 1)]
+        before, after, down, end = (often[number, what] for what in ("before", "after", "down", "end"))
+        sweep = 2 * before + after + 3 * end
+        uses = [(f"level {number} smoothing", level.matrix, sweep * each)]
+        uses.append((f"level {number} residual", level.matrix, down + end))
         if level.interpolation is not None:
-            uses.append((f"level {number} interpolation", level.interpolation, 1))
-            uses.append((f"level {number} restriction", level.restriction or level.interpolation, 1))
+            uses.append((f"level {number} interpolation", level.interpolation, down))
+            uses.append((f"level {number} restriction", level.restriction or level.interpolation, down))
         for place, operator, times in uses:
             dense = operator.exchange.matrix()
             for source, target in zip(*np.nonzero(dense), strict=True):
-                expected[place, int(source), int(target), int(dense[source, target])] += visits[number] * times
+                expected[place, int(source), int(target), int(dense[source, target])] += times
     assert messages(made) == expected
     # Two operations for every nonzero of every product.
     flops = sum(2 * int(o.nonzeros.sum()) for o, _ in products(found, shape, 2 * work, work))
     assert made.amount[made.kind == EventKind.compute].sum() == flops * 1000
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 def test_events_are_known_before(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program of as many events as are allowed is built, one of more is refused; marks of cycles do not count."""
     module, found = importlib.import_module("isthmus.multigrid.program"), random_hierarchy(3)
@@ -163,7 +187,7 @@ def test_a_cycle_is_repeated() -> None:
     assert (three.amount[three.kind == EventKind.iteration].reshape(-1, 3) == [0, 1, 2]).all()
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 @pytest.mark.parametrize("smoother", ["l1-jacobi", "symmetric-gauss-seidel", "chebyshev"])
 def test_simulation_is_the_model_where_all_ranks_do_the_same(shape: str, smoother: str) -> None:
     """No rank waits for another, so the largest numbers of a level are those of every rank."""
@@ -177,7 +201,7 @@ def test_simulation_is_the_model_where_all_ranks_do_the_same(shape: str, smoothe
     )
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 def test_with_one_partner_interfaces_are_the_model(shape: str) -> None:
     found = line(32, 2)
     told = cycle(found, Costs(alpha=ALPHA, beta=BETA), shape=shape)
@@ -208,7 +232,7 @@ def clocks(found: Hierarchy, shape: str) -> np.ndarray:
     return clock
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_that_differ_wait_for_what_they_need(seed: int, shape: str) -> None:
     """The model adds the largest number of every step, as if all ranks waited for the slowest: simulated is less."""
@@ -291,7 +315,7 @@ def test_a_switch_costs_two_collectives_for_each_visit_of_the_level_above() -> N
         assert took == pytest.approx(3 * 2 * ALPHA + 2 * 2 * ALPHA, abs=1e-12), shape
 
 
-@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("shape", ["V", "W", "F", "hypre-W"])
 @pytest.mark.parametrize("redundant", [False, True])
 def test_gathered_cycles_take_what_redistribution_says(shape: str, redundant: bool) -> None:
     """The third level to one rank: it gathers and scatters whenever the cycle comes from the second."""

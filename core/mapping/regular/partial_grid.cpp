@@ -116,9 +116,14 @@ class Fitting {
     for (int sweep = 0; sweep < sweeps && repair(); ++sweep) {
     }
     measure();
-    for (std::size_t k = 0; k < dimensions_; ++k) trim(k);
-    trimmed_ = true;
-    for (int sweep = 0; sweep < sweeps && repair(); ++sweep) {
+    // What has moved inside leaves slices at the ends that may now be taken off, too.
+    for (Position low = high_, high = low_; low != low_ || high != high_;) {
+      low = low_, high = high_;
+      for (std::size_t k = 0; k < dimensions_; ++k) trim(k);
+      trimmed_ = true;
+      for (int sweep = 0; sweep < sweeps && repair(); ++sweep) {
+      }
+      measure();
     }
     place_rest();
     measure();

@@ -81,8 +81,8 @@ SHARED = {
     ),
     "cycle": Shared(
         ("--cycle", "shape"),
-        "Shape of the multigrid cycle",
-        {"type": click.Choice(["V", "W", "F"]), "metavar": "SHAPE", "default": "V", "show_default": True},
+        "Shape of the multigrid cycle; hypre-W is that of BoomerAMG, with fewer sweeps",
+        {"type": click.Choice(["V", "W", "F", "hypre-W"]), "metavar": "SHAPE", "default": "V", "show_default": True},
     ),
     "cycles": Shared(("--cycles",), "Number of multigrid cycles", _number(1, default=1, show_default=True)),
     "directory": Shared(

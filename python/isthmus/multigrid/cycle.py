@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Products with the matrix for each exchange of a sweep. Of Chebyshev a sweep has as many exchanges as its degree, of
 #: the others one; symmetric Gauss-Seidel goes forth and back with the elements of others that it got before.
 SMOOTHERS = {"jacobi": 1, "l1-jacobi": 1, "gauss-seidel": 1, "symmetric-gauss-seidel": 2, "chebyshev": 1}
-CYCLES = ("V", "W", "F")
+CYCLES = ("V", "W", "F", "hypre-W")
 #: Floating-point operations of a nonzero in a product.
 FLOPS = 2
 PENALTIES = ("alpha", "gamma", "beta", "links", "injection", "queue", "contention")
@@ -115,8 +115,10 @@ def cycle(
     speedup : float, optional
         How many times faster all threads of a process compute than one; by default ``threads``. The paper takes the
         memory bandwidth of so many cores over that of one.
-    shape : {"V", "W", "F"}
-        Level i, the finest being 0, is visited once, 2^i or i + 1 times.
+    shape : {"V", "W", "F", "hypre-W"}
+        Level i, the finest being 0, is visited once, 2^i or i + 1 times. In BoomerAMG's W-cycle (``"hypre-W"``) a level
+        goes to the next coarser one as often as in a W-cycle, but is smoothed once between two visits of that, and the
+        coarsest level is visited once for two visits in a W-cycle.
     smoother : str
         ``"jacobi"``, ``"l1-jacobi"``, ``"gauss-seidel"`` (hybrid: within parts), each with one product and exchange in
         a sweep, ``"symmetric-gauss-seidel"`` with two products and one exchange, as in hypre, ``"chebyshev"`` with
@@ -163,25 +165,25 @@ def cycle(
     if not 0 < faster < np.inf:
         raise InvalidInput(f"speedup = {speedup}: must be above 0")
     check_shape(shape)
-    exchanges = sum(exchanges_of(smoother, sweeps, degree))
-    products = SMOOTHERS[smoother] * exchanges + 1
+    before, after = exchanges_of(smoother, sweeps, degree)
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
-        times = visits(shape, i)
+        first, again, times = steps(shape, i, count)
+        exchanges = first * before + again * after
         here = _crowded(paid, level.matrix, penalties, cores)
-        smooth[i] = times * (exchanges + 1) * exchange_seconds(here, level.matrix, penalties, cores)
-        work = products * int(level.matrix.nonzeros.max())
+        smooth[i] = (exchanges + times) * exchange_seconds(here, level.matrix, penalties, cores)
+        work = (SMOOTHERS[smoother] * exchanges + times) * int(level.matrix.nonzeros.max())
         if level.interpolation is not None:
             p = level.interpolation
             transfer[i] = times * exchange_seconds(here, p, penalties, cores)
             if level.own_restriction is not None:
                 transfer[i] += times * exchange_seconds(here, level.own_restriction, penalties, cores)
-                work += int(level.own_restriction.nonzeros.max()) + int(p.nonzeros.max())
+                work += times * (int(level.own_restriction.nonzeros.max()) + int(p.nonzeros.max()))
             else:
                 transfer[i] += times * exchange_seconds(here, p, penalties, cores, back=True)
-                work += 2 * int(p.nonzeros.max())
-        compute[i] = times * FLOPS * work * paid.flop_of(working_set(level.matrix)) / faster
+                work += times * 2 * int(p.nonzeros.max())
+        compute[i] = FLOPS * work * paid.flop_of(working_set(level.matrix)) / faster
     return Cycle(compute, smooth, transfer)
 
 
@@ -198,8 +200,16 @@ def check_shape(shape: str) -> None:
 
 
 def visits(shape: str, level: int) -> int:
-    """Return how often a cycle comes to a level."""
-    return {"V": 1, "W": 1 << level, "F": level + 1}[shape]
+    """Return how often a cycle goes from a level to the next coarser one."""
+    return level + 1 if shape == "F" else 1 if shape == "V" else 1 << level
+
+
+def steps(shape: str, level: int, levels: int) -> tuple[int, int, int]:
+    """Return how often a level of so many is smoothed before and after coarser ones, and its residual is taken."""
+    times = visits(shape, level)
+    if shape != "hypre-W" or level == 0:
+        return times, times, times
+    return (times // 2,) * 3 if level + 1 == levels else (times // 2, times, times)
 
 
 def exchanges_of(smoother: str, sweeps: tuple[int, int], degree: int) -> tuple[int, int]:

@@ -13,7 +13,8 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import check_shape, exchanges_of, visits
+from .cycle import check_shape, exchanges_of
+from .cycle import steps as steps_of
 from .hierarchy import Hierarchy
 from .operators import Operator
 
@@ -149,22 +150,27 @@ def node_aware(
     if not paid.node_alpha and not paid.node_beta:
         raise InvalidInput("costs inside a node are not known; give node_alpha= and node_beta=")
     check_shape(shape)
-    exchanges = sum(exchanges_of(smoother, sweeps, degree)) + 1
+    before, after = exchanges_of(smoother, sweeps, degree)
     levels = len(hierarchy)
     seconds = {way: np.zeros(levels) for way in WAYS}
     messages = {way: np.zeros(levels, np.int64) for way in WAYS}
     total = dict.fromkeys((*WAYS, "best"), 0.0)
     for i, level in enumerate(hierarchy.levels):
-        times = [(exchanges, level.matrix), (1, level.interpolation), (1, level.restriction)]
-        for often, operator in times:
+        first, again, times = steps_of(shape, i, levels)
+        uses = [
+            (first * before + again * after + times, level.matrix),
+            (times, level.interpolation),
+            (times, level.restriction),
+        ]
+        for often, operator in uses:
             if operator is None:
                 continue
             found = {way: _exchange(way, operator, paid, cores) for way in WAYS}
             for way, (spent, most) in found.items():
-                total[way] += visits(shape, i) * often * spent
+                total[way] += often * spent
                 if operator is level.matrix:
                     seconds[way][i], messages[way][i] = spent, most
-            total["best"] += visits(shape, i) * often * min(spent for spent, _ in found.values())
+            total["best"] += often * min(spent for spent, _ in found.values())
     return NodeAware(seconds, messages, total)
 
 

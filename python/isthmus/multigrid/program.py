@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..schedule.builder import ProgramBuilder
 from ..schedule.program import Program
-from .cycle import FLOPS, SMOOTHERS, check_shape, exchanges_of, visits
+from .cycle import FLOPS, SMOOTHERS, check_shape, exchanges_of, steps
 from .gathering import Gathering, all_copies, groups
 from .hierarchy import Hierarchy
 from .products import Copies, Product
@@ -50,7 +50,7 @@ def program(
         Seconds of a floating-point operation of a sparse product, such as ``Costs.of(machine).flop``; 0: messages only.
     cycles : int
         Cycles, each of which is an iteration of the program.
-    shape : {"V", "W", "F"}
+    shape : {"V", "W", "F", "hypre-W"}
         Coarser levels are visited once; twice; by an F-cycle and then a V-cycle.
     smoother : str
         ``"jacobi"``, ``"l1-jacobi"``, ``"gauss-seidel"`` (hybrid: within parts), each with one product and exchange in
@@ -193,18 +193,26 @@ class _Writer:
         total, (before, after) = 0, self.exchanges
         for number, one in enumerate(self.levels):
             solved = self.solve is not None and number == len(self.levels) - 1
-            here = 0 if solved else (before + after + 1) * one.matrix.events
-            here += sum(p.events for p in (one.restriction, one.interpolation) if p is not None)
-            total += visits(self.shape, number) * here
+            first, again, times = steps(self.shape, number, len(self.levels))
+            total += 0 if solved else (first * before + again * after + times) * one.matrix.events
+            total += times * sum(p.events for p in (one.restriction, one.interpolation) if p is not None)
         return total
 
     def visit(self, number: int, shape: str) -> None:
         """A level and the coarser ones."""
-        one, (before, after) = self.levels[number], self.exchanges
+        before, after = self.exchanges
         if number == len(self.levels) - 1:
             self.coarsest(number)
             return
         self.smooth(number, before)
+        # BoomerAMG comes to a level once and goes down from there twice; the finest level begins once.
+        for _ in range(2 if shape == "hypre-W" and number else 1):
+            self.below(number, shape)
+            self.smooth(number, after)
+
+    def below(self, number: int, shape: str) -> None:
+        """What a level takes from the coarser ones."""
+        one = self.levels[number]
         self.times(number, "residual", 1, one.matrix)
         self.times(number, "restriction", 1, one.restriction)
         below = self.levels[number + 1].gathering
@@ -212,13 +220,12 @@ class _Writer:
             with self.at(number + 1, "gather"):
                 below.there(self.b)
         solved = self.solve is not None and number + 2 == len(self.levels)
-        for each in "V" if solved else {"V": "V", "W": "WW", "F": "FV"}[shape]:
+        for each in ("V",) if solved else {"W": ("W", "W"), "F": ("F", "V")}.get(shape, (shape,)):
             self.visit(number + 1, each)
         if below is not None and not below.redundant:
             with self.at(number + 1, "scatter"):
                 below.back(self.b)
         self.times(number, "interpolation", 1, one.interpolation)
-        self.smooth(number, after)
 
     def coarsest(self, number: int) -> None:
         if self.solve is None:
