@@ -209,9 +209,10 @@ static void equip(struct amg* amg) {
     struct level* const level = amg->level + i;
     if (!level->group) break;
     const HYPRE_Int rows = hypre_ParCSRMatrixNumRows(level->m.a);
-    level->a = halo_make(level->m.a, level->group, 1, 0);
-    if (level->m.p) level->p = halo_make(level->m.p, level->group, 1, !level->m.r);
-    if (level->m.r) level->r = halo_make(level->m.r, level->group, 1, 0);
+    const int in_steps = i < MOST_LEVELS && amg->in_steps >> i & 1;
+    level->a = halo_make(level->m.a, level->group, 1, 0, in_steps);
+    if (level->m.p) level->p = halo_make(level->m.p, level->group, 1, !level->m.r, in_steps);
+    if (level->m.r) level->r = halo_make(level->m.r, level->group, 1, 0, in_steps);
     level->own = own_of(level->m.a);
     level->f = vector_of(rows, i > 0), level->u = vector_of(rows, i > 0);
     level->g = vector_of(rows, 1), level->v = vector_of(rows, 1), level->z = vector_of(rows, 1);
@@ -224,7 +225,7 @@ static void equip(struct amg* amg) {
 static HYPRE_Int set_up(struct amg* amg, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x) {
   const MPI_Comm comm = hypre_ParCSRMatrixComm((hypre_ParCSRMatrix*)a);
   const char* const way = getenv("ISTHMUS_EXCHANGE");
-  struct group* const group = group_of(comm, !way || strcmp(way, "mpi") != 0);
+  struct group* const group = group_of(comm, !way || strcmp(way, "mpi") != 0, amg->ranks_per_node);
   if (!group) return fail(amg, isthmus_last_error());
   amg->groups[amg->made++] = group;
   if (amg->early) {
@@ -258,6 +259,25 @@ void isthmus_amg_gather_early(HYPRE_Solver solver, const isthmus_amg_costs* cost
   amg->early = 1;
   amg->costs = costs ? &amg->held : NULL;
   if (costs) amg->held = *costs;
+}
+
+HYPRE_Int isthmus_amg_steps(HYPRE_Solver solver, const char* levels, HYPRE_Int ranks_per_node) {
+  unsigned long long found = 0;
+  if (levels && strcmp(levels, "all") == 0) {
+    found = ~0ull;
+  } else {
+    for (const char* next = levels ? levels : ""; *next; next += *next == ',') {
+      char* end;
+      const long level = isdigit((unsigned char)*next) ? strtol(next, &end, 10) : -1;
+      if (level < 0 || level >= MOST_LEVELS || (*end && (*end != ',' || !end[1]))) return 1;
+      found |= 1ull << level;
+      next = end;
+    }
+  }
+  if (ranks_per_node < 0) return 1;
+  of(solver)->in_steps = found;
+  of(solver)->ranks_per_node = (int)ranks_per_node;
+  return 0;
 }
 
 static hypre_Vector* local(hypre_ParVector* vector) { return hypre_ParVectorLocalVector(vector); }
@@ -349,6 +369,7 @@ static void count(isthmus_amg_level* counts, const struct exchange* exchange) {
   if (!exchange) return;
   counts->messages += exchange->times * exchange->messages;
   counts->bytes += exchange->times * exchange->bytes;
+  counts->far += exchange->times * exchange->far;
 }
 
 static void count_assembly(isthmus_amg_level* counts, const struct assembly* assembly) {

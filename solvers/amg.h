@@ -61,7 +61,7 @@ void matrices_free(struct matrices* matrices);
 HYPRE_IJMatrix matrix_gathered(hypre_ParCSRMatrix* matrix, struct group* members, struct group* roots,
                                HYPRE_Int** numbers);
 
-enum { MOST_SWITCHES = 32 };
+enum { MOST_SWITCHES = 32, MOST_LEVELS = 64 };
 
 struct amg {
   hypre_ParAMGData* hypre;
@@ -69,6 +69,8 @@ struct amg {
   int early;                                          /* levels are gathered while the setup runs */
   const isthmus_amg_costs* costs;                     /* not NULL: and a model decides which; points to `held` */
   isthmus_amg_costs held;
+  unsigned long long in_steps;                 /* levels that exchange in steps, a bit each */
+  int ranks_per_node;                          /* 0: those that share memory */
   struct part* parts;                          /* setups of early gathering, the last one first */
   int* gathered;                               /* on how many ranks by these, of each level; 0: as the one before */
   struct group* groups[2 * MOST_SWITCHES + 1]; /* in the order in which they were made */

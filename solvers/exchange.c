@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "steps.h"
+
 static void* room(size_t count, size_t size) {
   void* const found = calloc(count ? count : 1, size);
   if (!found) abort();
@@ -21,7 +23,14 @@ static void check(struct group* group, int status) {
   if (status < 0) group->failed = 1;
 }
 
-struct group* group_of(MPI_Comm comm, int runtime) {
+/* Everybody's node becomes known to all. */
+static struct group* with_nodes(struct group* group) {
+  group->node_of = room((size_t)group->ranks, sizeof *group->node_of);
+  MPI_Allgather(&group->node, 1, MPI_INT, group->node_of, 1, MPI_INT, group->comm);
+  return group;
+}
+
+struct group* group_of(MPI_Comm comm, int runtime, int ranks_per_node) {
   struct group* const group = room(1, sizeof *group);
   MPI_Comm_dup(comm, &group->comm);
   MPI_Comm_rank(comm, &group->rank);
@@ -31,7 +40,15 @@ struct group* group_of(MPI_Comm comm, int runtime) {
     free(group);
     return NULL;
   }
-  return group;
+  if (ranks_per_node > 0) {
+    group->node = group->rank / ranks_per_node;
+  } else {
+    MPI_Comm near;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Allreduce(&group->rank, &group->node, 1, MPI_INT, MPI_MIN, near);
+    MPI_Comm_free(&near);
+  }
+  return with_nodes(group);
 }
 
 struct group* group_split(struct group* group, int colour) {
@@ -41,27 +58,36 @@ struct group* group_split(struct group* group, int colour) {
   if (part->comm == MPI_COMM_NULL) return free(part), NULL;
   MPI_Comm_rank(part->comm, &part->rank);
   MPI_Comm_size(part->comm, &part->ranks);
-  return part;
+  part->node = group->node;
+  return with_nodes(part);
 }
 
 void group_free(struct group* group) {
   if (!group) return;
   if (group->team) isthmus_leave(group->team);
   MPI_Comm_free(&group->comm);
+  free(group->node_of);
   free(group);
 }
 
 struct exchange* exchange_make(struct group* group, int sends, const int* to, const HYPRE_Int* sent, int receives,
-                               const int* from, const HYPRE_Int* received) {
+                               const int* from, const HYPRE_Int* received, int in_steps) {
   struct exchange* const made = room(1, sizeof *made);
   made->group = group;
   HYPRE_Int outgoing = 0, incoming = 0;
-  for (int i = 0; i < sends; ++i) outgoing += sent[i], made->messages += sent[i] > 0;
+  for (int i = 0; i < sends; ++i) {
+    outgoing += sent[i], made->messages += sent[i] > 0;
+    made->far += sent[i] > 0 && group->node_of[to[i]] != group->node;
+  }
   for (int i = 0; i < receives; ++i) incoming += received[i];
   made->bytes = (long long)outgoing * (long long)sizeof(HYPRE_Real);
   made->out = room((size_t)outgoing, sizeof *made->out);
   made->in = room((size_t)incoming, sizeof *made->in);
   if (group->ranks == 1) return made;
+  if (in_steps && (made->steps = steps_make(group, sends, to, sent, receives, from, received))) {
+    steps_count(made->steps, &made->messages, &made->bytes, &made->far);
+    return made;
+  }
   if (group->team) {
     int64_t* const counts = room((size_t)(sends + receives) * 3, sizeof *counts);
     for (int i = 0; i < sends; ++i) counts[3 * i] = to[i], counts[3 * i + 1] = sent[i];
@@ -98,17 +124,20 @@ static void begin_by_mpi(struct exchange* exchange) {
 
 void exchange_begin(struct exchange* exchange) {
   ++exchange->times;
-  if (exchange->operation) check(exchange->group, isthmus_start(exchange->operation, exchange->out, exchange->in));
+  if (exchange->steps) steps_begin(exchange->steps, exchange->out);
+  else if (exchange->operation) check(exchange->group, isthmus_start(exchange->operation, exchange->out, exchange->in));
   else begin_by_mpi(exchange);
 }
 
 void exchange_end(struct exchange* exchange) {
-  if (exchange->operation) check(exchange->group, isthmus_wait(exchange->operation));
+  if (exchange->steps) steps_end(exchange->steps, exchange->in);
+  else if (exchange->operation) check(exchange->group, isthmus_wait(exchange->operation));
   else if (exchange->pending) MPI_Waitall(exchange->pending, exchange->requests, MPI_STATUSES_IGNORE);
 }
 
 void exchange_free(struct exchange* exchange) {
   if (!exchange) return;
+  steps_free(exchange->steps);
   if (exchange->operation) isthmus_free(exchange->operation);
   free(exchange->requests), free(exchange->partner), free(exchange->count);
   free(exchange->out);

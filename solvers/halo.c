@@ -19,7 +19,7 @@ static void part(hypre_ParCSRCommPkg* package, int sends, HYPRE_Int** counts, in
   }
 }
 
-struct halo* halo_make(hypre_ParCSRMatrix* matrix, struct group* group, int forward, int back) {
+struct halo* halo_make(hypre_ParCSRMatrix* matrix, struct group* group, int forward, int back, int in_steps) {
   struct halo* const made = calloc(1, sizeof *made);
   if (!made) abort();
   made->matrix = matrix;
@@ -30,8 +30,8 @@ struct halo* halo_make(hypre_ParCSRMatrix* matrix, struct group* group, int forw
   HYPRE_Int *sent, *received;
   part(package, 1, &sent, &to);
   part(package, 0, &received, &from);
-  if (forward) made->forward = exchange_make(group, sends, to, sent, receives, from, received);
-  if (back) made->back = exchange_make(group, receives, from, received, sends, to, sent);
+  if (forward) made->forward = exchange_make(group, sends, to, sent, receives, from, received, in_steps);
+  if (back) made->back = exchange_make(group, receives, from, received, sends, to, sent, in_steps);
   free(to), free(from), free(sent), free(received);
   made->map = hypre_ParCSRCommPkgSendMapElmts(package);
   made->sent = sends ? hypre_ParCSRCommPkgSendMapStart(package, sends) : 0;

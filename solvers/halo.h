@@ -15,8 +15,8 @@ struct halo {
   hypre_Vector* outside; /* elements of others */
 };
 
-/* Collective in the group, whose ranks are those of the matrix. */
-struct halo* halo_make(hypre_ParCSRMatrix* matrix, struct group* group, int forward, int back);
+/* Collective in the group, whose ranks are those of the matrix. `in_steps`: as of exchange_make. */
+struct halo* halo_make(hypre_ParCSRMatrix* matrix, struct group* group, int forward, int back, int in_steps);
 void halo_free(struct halo* halo);
 
 /* y = alpha A x + beta b; b and y may be the same. */

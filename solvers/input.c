@@ -16,7 +16,7 @@ static const char* const keys[] = {
     "coarsen", "interp", "elements",    "truncate", "agg",       "agg_interp", "threshold", "relax",    "unknowns",
     "nodal",   "levels", "coarse_rows", "seq",      "cycles",    "sweeps",     "cycle",     "restrict", "order",
     "degree",  "weight", "gather",      "most",     "tolerance", "rows",       "redundant", "repeats",  "early",
-    "alpha",   "beta",   "flop",        "cache",    "fcycle"};
+    "alpha",   "beta",   "flop",        "cache",    "fcycle",    "steps",      "node"};
 enum { KEYS = sizeof keys / sizeof *keys };
 static const char* given[KEYS];
 int rank, ranks;

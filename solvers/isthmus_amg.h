@@ -34,6 +34,11 @@ typedef struct isthmus_amg_costs {
  * isthmus_amg_create, or with `costs` those of the model, on powers of two. Hierarchies differ from BoomerAMG's where
  * coarsening depends on who owns a row. BoomerAMG itself must not have been set up. */
 void isthmus_amg_gather_early(HYPRE_Solver solver, const isthmus_amg_costs* costs);
+/* On these levels (numbers separated by commas, "all", or NULL) exchanges take three steps from the next setup on:
+ * ranks of a node hand what goes to another node to one of them, which sends it in one message to a rank there, and
+ * that one hands it on. A node is so many consecutive ranks, or with 0 those that share memory. Returns 0, or 1 where
+ * `levels` cannot be read. */
+HYPRE_Int isthmus_amg_steps(HYPRE_Solver solver, const char* levels, HYPRE_Int ranks_per_node);
 /* On how many ranks the last setup gathered a level; 0: on those of the level before. */
 HYPRE_Int isthmus_amg_gathered(HYPRE_Solver solver, HYPRE_Int level);
 /* Sets BoomerAMG up for a matrix, and gathers. Collective, as the next one. Both return 0 or an error of hypre's. */
@@ -49,6 +54,7 @@ HYPRE_Int isthmus_amg_iterations(HYPRE_Solver solver);
 typedef struct isthmus_amg_level {
   long long rows;               /* of the gathered matrix that this rank holds; 0 where it is idle */
   long long messages, bytes;    /* that it has sent for products, smoothing and transfer to the next level */
+  long long far;                /* of these messages, to ranks of other nodes */
   long long collectives, moved; /* gathers and scatters in which it took part; bytes that it sent in them at most */
 } isthmus_amg_level;
 

@@ -4,11 +4,12 @@
  * it writes:
  *
  *   isthmus solve 1
- *   run NAME                          hypre | stay | gather | threshold
+ *   run NAME                          hypre | stay | gather | early | steps | threshold
  *   setup|solve|pcg SECONDS           solve: the cycles below; pcg: with one cycle as preconditioner
  *   residuals|pcg_residuals R R ...   relative to the right-hand side, before and after each iteration
  *   mpi MESSAGES BYTES COLLECTIVES    of all ranks in the cycles, as MPI sees them
- *   level ROWS PARTS MESSAGES BYTES MOST_MESSAGES MOST_BYTES COLLECTIVES    of all ranks and of one, in a cycle
+ *   level ROWS PARTS MESSAGES BYTES MOST_MESSAGES MOST_BYTES COLLECTIVES FAR MOST_FAR
+ *                                     of all ranks and of one, in a cycle; FAR: messages to other nodes
  *   end */
 #include <_hypre_parcsr_ls.h>
 #include <errno.h>
@@ -81,22 +82,46 @@ static void check(const struct run* run, const char* what) {
   stop(*words ? words : "hypre failed", what);
 }
 
-static void level_line(long long rows, long long messages, long long bytes, long long collectives, int cycles) {
-  long long sums[4] = {rows, messages, bytes, rows > 0}, most[3] = {messages, bytes, collectives};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
-  text_add(&out, "level %lld %lld %.9g %.9g %.9g %.9g %.9g\n", sums[0], sums[3], (double)sums[1] / cycles,
-           (double)sums[2] / cycles, (double)most[0] / cycles, (double)most[1] / cycles, (double)most[2] / cycles);
+static void level_line(const isthmus_amg_level* own, int cycles) {
+  long long sums[5] = {own->rows, own->messages, own->bytes, own->rows > 0, own->far};
+  long long most[4] = {own->messages, own->bytes, own->collectives, own->far};
+  MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+  text_add(&out, "level %lld %lld %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", sums[0], sums[3], (double)sums[1] / cycles,
+           (double)sums[2] / cycles, (double)most[0] / cycles, (double)most[1] / cycles, (double)most[2] / cycles,
+           (double)sums[4] / cycles, (double)most[3] / cycles);
 }
 
-static void sends_of(hypre_ParCSRMatrix* matrix, int back, long long times, long long* messages, long long* bytes) {
+/* The node of every rank, as our solver has it. */
+static int* nodes_of_ranks(void) {
+  int* const out = calloc((size_t)ranks, sizeof *out);
+  if (!out) abort();
+  int node = rank;
+  const int per_node = (int)number("node", 0);
+  if (per_node > 0) {
+    node = rank / per_node;
+  } else {
+    MPI_Comm near;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Allreduce(&rank, &node, 1, MPI_INT, MPI_MIN, near);
+    MPI_Comm_free(&near);
+  }
+  MPI_Allgather(&node, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+  return out;
+}
+
+static void sends_of(hypre_ParCSRMatrix* matrix, int back, long long times, const int* node, isthmus_amg_level* sums) {
   if (!hypre_ParCSRMatrixCommPkg(matrix)) hypre_MatvecCommPkgCreate(matrix);
   const hypre_ParCSRCommPkg* const package = hypre_ParCSRMatrixCommPkg(matrix);
   const HYPRE_Int partners = back ? hypre_ParCSRCommPkgNumRecvs(package) : hypre_ParCSRCommPkgNumSends(package);
-  *messages += times * partners;
-  *bytes +=
+  sums->messages += times * partners;
+  sums->bytes +=
       times * (long long)sizeof(HYPRE_Real) *
       (back ? hypre_ParCSRCommPkgRecvVecStart(package, partners) : hypre_ParCSRCommPkgSendMapStart(package, partners));
+  for (HYPRE_Int i = 0; i < partners; ++i) {
+    const HYPRE_Int to = back ? hypre_ParCSRCommPkgRecvProc(package, i) : hypre_ParCSRCommPkgSendProc(package, i);
+    sums->far += times * (node[to] != node[rank]);
+  }
 }
 
 /* Of a cycle of hypre's: how often it comes to a level, times what its communication packages say. */
@@ -109,6 +134,7 @@ static void hypre_levels(const hypre_ParAMGData* amg) {
   long long(*const comes)[4] = calloc((size_t)levels, sizeof *comes); /* to smooth, by way */
   long long* const downs = calloc((size_t)levels, sizeof *downs);
   if (!left || !comes || !downs) abort();
+  int* const node = nodes_of_ranks();
   struct route route = route_begin(amg, (int)levels, left);
   for (int step = 1; step;) {
     ++comes[route.number][route.way];
@@ -116,7 +142,7 @@ static void hypre_levels(const hypre_ParAMGData* amg) {
     if (step > 0) ++downs[route.number - 1];
   }
   for (HYPRE_Int i = 0; i <= last; ++i) {
-    long long messages = 0, bytes = 0, products = 0;
+    long long products = 0;
     for (int way = 0; way < 4; ++way) {
       HYPRE_Int type = way ? types[way] : hypre_ParAMGDataUserRelaxType(amg);
       long long one = type == 16 ? hypre_ParAMGDataChebyOrder(amg) : 1;
@@ -129,16 +155,17 @@ static void hypre_levels(const hypre_ParAMGData* amg) {
     const int joins = i == last && last && (participates || types[3] == 9);
     const long long collectives = joins ? comes[i][3] * (participates && !hypre_ParAMGDataRedundant(amg) ? 3 : 1) : 0;
     hypre_ParCSRMatrix* const matrix = hypre_ParAMGDataAArray(amg)[i];
-    sends_of(matrix, 0, products + downs[i], &messages, &bytes);
+    isthmus_amg_level sums = {.rows = hypre_ParCSRMatrixNumRows(matrix), .collectives = collectives};
+    sends_of(matrix, 0, products + downs[i], node, &sums);
     if (i < last) {
-      sends_of(hypre_ParAMGDataPArray(amg)[i], 0, downs[i], &messages, &bytes);
+      sends_of(hypre_ParAMGDataPArray(amg)[i], 0, downs[i], node, &sums);
       hypre_ParCSRMatrix** const r = hypre_ParAMGDataRArray(amg);
-      if (hypre_ParAMGDataRestriction(amg)) sends_of(r[i], 0, downs[i], &messages, &bytes);
-      else sends_of(hypre_ParAMGDataPArray(amg)[i], 1, downs[i], &messages, &bytes);
+      if (hypre_ParAMGDataRestriction(amg)) sends_of(r[i], 0, downs[i], node, &sums);
+      else sends_of(hypre_ParAMGDataPArray(amg)[i], 1, downs[i], node, &sums);
     }
-    level_line(hypre_ParCSRMatrixNumRows(matrix), messages, bytes, collectives, 1);
+    level_line(&sums, 1);
   }
-  free(left), free(comes), free(downs);
+  free(left), free(comes), free(downs), free(node);
 }
 
 static void our_levels(HYPRE_Solver solver, int cycles) {
@@ -147,7 +174,7 @@ static void our_levels(HYPRE_Solver solver, int cycles) {
   for (HYPRE_Int i = 0; i < isthmus_amg_levels(solver); ++i) {
     isthmus_amg_level one;
     isthmus_amg_counts(solver, i, &one);
-    level_line(one.rows, one.messages, one.bytes, one.collectives, cycles);
+    level_line(&one, cycles);
   }
 }
 
@@ -238,13 +265,13 @@ int main(int argc, char** argv) {
   const HYPRE_IJVector vectors[] = {vector_of(&b), vector_of(&x), vector_of(&room)};
   fill((hypre_ParVector*)b);
   text_add(&out, "isthmus solve 1\n");
-  enum { HYPRE, STAY, GATHER, EARLY, THRESHOLD, RUNS };
-  const char* const names[] = {"hypre", "stay", "gather", "early", "threshold"};
+  enum { HYPRE, STAY, GATHER, EARLY, STEPS, THRESHOLD, RUNS };
+  const char* const names[] = {"hypre", "stay", "gather", "early", "steps", "threshold"};
   for (int i = 0; i < RUNS; ++i) {
     if ((i == GATHER && !value_of("gather")) || (i == EARLY && !number("early", 0)) ||
-        (i == THRESHOLD && !value_of("rows")))
+        (i == STEPS && !value_of("steps")) || (i == THRESHOLD && !value_of("rows")))
       continue;
-    struct run run = {.name = names[i], .hypre = input_solver(), .ours = i == STAY || i == GATHER || i == EARLY};
+    struct run run = {.name = names[i], .hypre = input_solver(), .ours = i != HYPRE && i != THRESHOLD};
     if (run.ours) {
       if (isthmus_amg_create(run.hypre, i == STAY ? NULL : value_of("gather"), &run.solver))
         stop("expected LEVEL:RANKS,... with ascending levels from 1", "gather");
@@ -252,6 +279,8 @@ int main(int argc, char** argv) {
                                        .beta = number("beta", 0),
                                        .flop = number("flop", 0),
                                        .cache = number("cache", 0)};
+      if (isthmus_amg_steps(run.solver, i == STEPS ? value_of("steps") : NULL, (HYPRE_Int)number("node", 0)))
+        stop("expected levels from 0 to 63, or all", "steps");
       if (i == EARLY) isthmus_amg_gather_early(run.solver, value_of("alpha") ? &costs : NULL);
       run.setup = (HYPRE_PtrToSolverFcn)isthmus_amg_setup;
       run.solve = (HYPRE_PtrToSolverFcn)isthmus_amg_solve;

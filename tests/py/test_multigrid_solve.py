@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,11 @@ CASES: list[tuple[Any, Any, int, dict[int, int], dict[str, float], str]] = [
 def test_residuals_are_those_of_boomeramg(
     problem: Any, points: Any, ranks: int, gather: dict[int, int], options: dict[str, float], exchange: str
 ) -> None:
-    found = compared(problem, points, ranks, gather, options=options, exchange=exchange)
+    found = compared(problem, points, ranks, gather, options=options, exchange=exchange, steps="all", ranks_per_node=2)
     hypre_run = found.runs["hypre"]
     assert hypre_run.cycles > 5
-    for name in ("stay", "gather") if gather else ("stay",):
+    ours = ("stay", "gather", "steps") if gather else ("stay", "steps")
+    for name in ours:
         run = found.runs[name]
         assert run.cycles == hypre_run.cycles
         assert run.iterations == hypre_run.iterations
@@ -79,11 +81,11 @@ def test_residuals_are_those_of_boomeramg(
         for level, count in gather.items():
             assert parts[level] == min(count, before[level])
     # Counters of ours beside what MPI sees, of hypre's beside its communication packages.
-    for name in ("hypre", *(("stay", "gather")[: 1 + bool(gather)] if exchange == "mpi" else ())):
+    for name in ("hypre", *(ours if exchange == "mpi" else ())):
         run = found.runs[name]
         assert run.mpi[:2] == (round(run.sum("messages") * run.cycles), round(run.sum("bytes") * run.cycles))
     if exchange == "runtime":
-        assert found.runs["stay"].mpi[:2] == (0, 0)
+        assert found.runs["stay"].mpi[:2] == found.runs["steps"].mpi[:2] == (0, 0)
     assert found.runs["stay"].sum("messages") == found.runs["hypre"].sum("messages")
 
 
@@ -134,6 +136,77 @@ def test_messages_are_those_that_the_counts_say() -> None:
         round(threshold.sum("bytes") * threshold.cycles),
     )
     assert len(threshold.levels) < len(counts)
+
+
+def in_steps(dense: np.ndarray, node: np.ndarray) -> tuple[int, int, int, int]:
+    """Slow: messages and bytes of an exchange in three steps, those to other nodes, and the most of these of a rank."""
+    first: set[tuple[int, int]] = set()
+    second: set[tuple[int, int]] = set()
+    third: set[tuple[int, int]] = set()
+    size = 0
+    members = {name: np.flatnonzero(node == name) for name in set(node.tolist())}
+    number = {name: i for i, name in enumerate(sorted(members))}
+    for source, target in zip(*np.nonzero(dense), strict=True):
+        here, there = node[source], node[target]
+        way = [source, target]
+        if here != there:
+            gives = members[here][number[there] % len(members[here])]
+            takes = members[there][number[here] % len(members[there])]
+            way = [source, gives, takes, target]
+            second.add((gives, takes))
+            third |= {(takes, target)} - {(target, target)}
+        first |= {(source, way[1])} - {(source, source)}
+        size += dense[source, target] * sum(a != b for a, b in pairwise(way))
+    far = np.zeros(len(node), int)
+    for gives, _ in second:
+        far[gives] += 1
+    return len(first) + len(second) + len(third), int(size), len(second), int(far.max())
+
+
+@needs_hypre
+@pytest.mark.parametrize(("ranks", "per_node"), [(7, 3), (6, 2), (4, 1), (4, 4)])
+def test_messages_in_three_steps_are_those_of_their_definition(ranks: int, per_node: int) -> None:
+    found = compared("laplace7", (12, 10, 8), ranks, {}, options={"relax": 18}, steps=[0, 1], ranks_per_node=per_node)
+    counts = boomeramg("laplace7", (12, 10, 8), launch=launch(ranks))
+    node = np.arange(ranks) // per_node
+    for number, (level, direct) in enumerate(zip(counts.levels, found.runs["stay"].levels, strict=True)):
+        seen = found.runs["steps"].levels[number]
+        if number > 1 or per_node >= ranks:
+            assert seen == direct
+            continue
+        assert level.interpolation is not None
+        dense = level.matrix.exchange.matrix(), level.interpolation.exchange.matrix()
+        matrix, up, down = (in_steps(one, node) for one in (*dense, dense[1].T))
+        assert [3 * m + u + d for m, u, d in zip(matrix[:3], up, down, strict=False)] == [
+            seen["messages"], seen["bytes"], seen["far"],
+        ]  # fmt: skip
+        assert seen["most_far"] >= 3 * matrix[3]
+        if per_node == 1:
+            assert seen == direct
+        elif number == 1:
+            assert seen["far"] < direct["far"]
+
+
+@needs_hypre
+def test_steps_are_where_the_model_has_them_faster(capsys: pytest.CaptureFixture[str]) -> None:
+    costs = multigrid.Costs(alpha=1e-3, beta=1e-9, node_alpha=1e-6, node_beta=1e-10)
+    found = compared("laplace7", (12, 10, 8), 6, {}, steps=costs, cores=3, ranks_per_node=3)
+    told = multigrid.node_aware(boomeramg("laplace7", (12, 10, 8), launch=launch(6)), costs, cores=3)
+    faster = told.seconds["three steps"] < told.seconds["direct"]
+    assert faster.any()
+    for direct, steps, taken in zip(found.runs["stay"].levels, found.runs["steps"].levels, faster, strict=True):
+        assert (steps["far"] < direct["far"]) == (taken and direct["far"] > 0)  # the coarsest level is solved
+    near = multigrid.Costs(alpha=1e-6, beta=1e-9, node_alpha=1e-3, node_beta=1e-6)
+    assert "steps" not in compared("laplace7", (8, 8, 8), 4, {}, steps=near, cores=2).runs
+    with pytest.raises(InvalidInput, match="steps on level 64: must be from 0 to 63"):
+        compared("laplace7", (8, 8, 8), 4, {}, steps=[64])
+    words = ["multigrid", "solve", "laplace7", "--points", "8x8x8", "--launch", launch(4)]
+    for word, why in (("x", "must be the number of a level, all or model"), ("model", "give --machine")):
+        with pytest.raises(SystemExit):
+            main([*words, "--steps", word])
+        assert f"--steps {word}: {why}" in capsys.readouterr().err
+    main([*words, "--steps", "1", "--ranks-per-node", "2", "--repeats", "1"])
+    assert "Messages of a cycle to other nodes" in capsys.readouterr().out
 
 
 @needs_hypre

@@ -23,14 +23,17 @@ from .output import print_json
     "PROBLEM and its options are those of isthmus multigrid counts. Shown are residuals, iterations alone and as "
     "preconditioner of conjugate gradients, seconds of the setup and of the solution, and messages and bytes of every "
     "level: with nothing gathered, with the levels of --gather, with those gathered while the setup runs "
-    "(--early), and with hypre's own threshold.",
+    "(--early), with exchanges in three steps (--steps), and with hypre's own threshold.",
 )
 @of_problem
 @shared("gather")
 @click.option("--early", is_flag=True,
               help="Gather levels also while the setup runs, so that fewer ranks coarsen them.")  # fmt: skip
+@click.option("--steps", multiple=True, metavar="LEVEL|all|model",
+              help="On this level, exchange also in three steps: the ranks of a node hand what goes to another node to "
+                   "one; may be repeated. all: on all levels; model: where that is faster on --machine.")  # fmt: skip
 @shared("machine")
-@shared("ranks_per_node", "; by default as many as it has cores")
+@shared("ranks_per_node", "; by default as many as it has cores, and for --steps those that share memory")
 @shared("cost")
 @shared("hypre_threshold", "; 0: this is not run", default=0)
 @click.option("--all-ranks", is_flag=True, help="With --hypre-threshold all ranks solve these levels, not one.")
@@ -44,7 +47,7 @@ from .output import print_json
               help="Messages of halos and gathered vectors: runtime (schedules of libisthmus) or mpi.")  # fmt: skip
 @json_option
 def solve(
-    given: dict[str, Any], gather: tuple[str, ...], early: bool, machine: str | None,
+    given: dict[str, Any], gather: tuple[str, ...], early: bool, steps: tuple[str, ...], machine: str | None,
     ranks_per_node: int | None, cost: tuple[str, ...], hypre_threshold: int, all_ranks: bool, tolerance: float,
     iterations: int, repeats: int, exchange: str, as_json: bool,
 ) -> None:  # fmt: skip
@@ -54,12 +57,19 @@ def solve(
     settings: dict[str, Any] = {"gather": switches or None}
     if early and not gather:
         raise InvalidInput("--early: give --gather, the levels or model")
-    if switches is None:
+    by_model = [name for name, asked in (("gather", switches is None), ("steps", steps == ("model",))) if asked]
+    if by_model:
         if machine is None:
-            raise InvalidInput("--gather model: give --machine, for which the model decides")
-        settings = _model(machine, ranks_per_node, cost, given["launch"])
-    elif machine is not None or cost or ranks_per_node is not None:
-        raise InvalidInput("--machine, --cost and --ranks-per-node are for --gather model")
+            raise InvalidInput(f"--{by_model[0]} model: give --machine, for which the model decides")
+        told = _model(machine, ranks_per_node, cost, given["launch"])
+        costs = told.pop("costs")
+        settings |= told | dict.fromkeys(by_model, costs)
+    elif machine is not None or cost or (ranks_per_node is not None and not steps):
+        raise InvalidInput("--machine, --cost and --ranks-per-node are for --gather model and --steps")
+    if steps and "steps" not in settings:
+        settings["steps"] = "all" if steps == ("all",) else [_level(word) for word in steps]
+    if steps and ranks_per_node:
+        settings["ranks_per_node"] = ranks_per_node
     found = solved(
         **given, **settings, early=early, hypre_threshold=hypre_threshold, redundant=all_ranks, tolerance=tolerance,
         iterations=iterations, repeats=repeats, exchange=exchange,
@@ -82,7 +92,15 @@ def solve(
         made = found.runs["early"].switches.items()
         words = ", ".join(f"level {level} on {count} rank{'s' if count > 1 else ''}" for level, count in made)
         click.echo(f"while the setup runs: {words or 'nothing'}")
+    if steps == ("model",) and "steps" not in found.runs:
+        click.echo("by the model no exchange takes less in three steps")
     click.echo(str(found))
+
+
+def _level(word: str) -> int:
+    if not word.isdecimal():
+        raise InvalidInput(f"--steps {word}: must be the number of a level, all or model")
+    return int(word)
 
 
 def _model(machine: str, ranks_per_node: int | None, cost: tuple[str, ...], launch: str | None) -> dict[str, Any]:
@@ -95,5 +113,5 @@ def _model(machine: str, ranks_per_node: int | None, cost: tuple[str, ...], laun
     per_node = ranks_per_node or where.node.cores
     nodes = -(-started(launch)[1] // per_node)
     costs = Costs.of(where, nodes=nodes, **named_costs(cost)).with_flop_of(where, per_node)
-    return {"gather": costs, "cores": per_node,
+    return {"costs": costs, "cores": per_node,
             "caches": [float(one.size) for one in where.node.caches]}  # fmt: skip

@@ -52,7 +52,7 @@ INTERPOLATION = {
 _FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-w")
 _WRITING = ("write.c", "text.c")
 _READING = ("input.c", "grid.c", "problems.c")
-_SOLVING = ("amg.c", "early.c", "choice.c", "route.c", "gather.c", "smooth.c", "halo.c", "exchange.c")
+_SOLVING = ("amg.c", "early.c", "choice.c", "route.c", "gather.c", "smooth.c", "halo.c", "exchange.c", "steps.c")
 _FOLDERS = ("/usr/include/hypre", "/usr/local/include", "/usr/local/include/hypre", "/opt/hypre/include")
 #: Options that go to hypre as numbers: truncation factor, sweeps, kind of smoother, and so on.
 OPTIONS = (

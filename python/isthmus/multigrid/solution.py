@@ -18,9 +18,10 @@ NAMES = {
     "stay": "nothing gathered",
     "gather": "gathered",
     "early": "gathered early",
+    "steps": "in three steps",
     "threshold": "hypre's threshold",
 }
-_LEVEL = ("rows", "parts", "messages", "bytes", "most_messages", "most_bytes", "collectives")
+_LEVEL = ("rows", "parts", "messages", "bytes", "most_messages", "most_bytes", "collectives", "far", "most_far")
 
 
 @dataclass(slots=True)
@@ -35,7 +36,7 @@ class Run:
         Before and after each iteration, relative to the right-hand side.
     levels : list of mapping
         Of each level its rows, ranks that have some (``parts``), messages and bytes of all ranks in a cycle, the most
-        of one rank, and collectives of one rank.
+        of one rank, collectives of one rank, and messages to other nodes (``far``) of all and of one.
     mpi : tuple of int
         Messages, bytes and collectives in the cycles, of all ranks, as MPI sees them.
     switches : dict from int to int
@@ -74,8 +75,8 @@ class Solution(Tabular):
     ----------
     runs : mapping from str to Run
         ``"hypre"`` is BoomerAMG, ``"stay"`` our cycles on its hierarchy, ``"gather"`` with levels gathered,
-        ``"early"`` with levels gathered while the setup ran, on a hierarchy of its own, ``"threshold"`` BoomerAMG with
-        its own gathering.
+        ``"early"`` with levels gathered while the setup ran, on a hierarchy of its own, ``"steps"`` with these levels
+        gathered and exchanges in three steps, ``"threshold"`` BoomerAMG with its own gathering.
     switches : mapping from int to int
         Levels that were gathered, and on how many ranks.
     facts : mapping
@@ -134,7 +135,7 @@ class Solution(Tabular):
             for r in self.frame()
         ]  # fmt: skip
         lines = [*_aligned(rows), "", "Messages of a cycle (sum of all ranks; the most of one), collectives of a rank:"]
-        ours = [name for name in ("stay", "gather", "early", "threshold") if name in self.runs]
+        ours = [name for name in self.runs if name != "hypre"]
         rows = [("level", "rows", *(word for name in ours for word in ("ranks", NAMES[name], "collectives")))]
         for number in range(max(len(self.runs[name].levels) for name in ours)):
             row = [str(number), ""]
@@ -149,6 +150,15 @@ class Solution(Tabular):
                 row += [f"{level['parts']:.0f}", f"{sent}; {level['most_messages']:.0f}", f"{level['collectives']:.0f}"]
             rows.append(tuple(row))
         lines += _aligned(rows)
+        if "steps" in self.runs:
+            lines += ["", "Messages of a cycle to other nodes (sum of all ranks; the most of one):"]
+            rows = [("level", *(NAMES[name] for name in ours))]
+            for number in range(max(len(self.runs[name].levels) for name in ours)):
+                found = [self.runs[name].levels[number : number + 1] for name in ours]
+                rows.append(
+                    (str(number), *(f"{one[0]['far']:.0f}; {one[0]['most_far']:.0f}" if one else "" for one in found))
+                )
+            lines += _aligned(rows)
         ranks, cores = self.facts["ranks"], self.facts["cores"]
         if ranks > cores:
             where = f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from .hypre import boomeramg, described, mpi_of, settings, solving_program, started
-from .redistribution import redistribute
+from .node_aware import node_aware
+from .redistribution import gathered, redistribute
 from .solution import Solution, read_solution
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
     from ..machine import Machine
     from .costs import Costs
+    from .hierarchy import Hierarchy
 
+#: Levels of which the solver can be told to exchange in steps.
+_MOST_LEVELS = 64
 #: How messages of halos travel.
 EXCHANGES = ("runtime", "mpi")
 
@@ -29,6 +33,8 @@ def solve(
     launch: str | None = None,
     gather: Mapping[int, int] | Costs | Machine | str | None = None,
     early: bool = False,
+    steps: Sequence[int] | Costs | Machine | str | None = None,
+    ranks_per_node: int = 0,
     cores: int = 1,
     caches: Sequence[float] | None = None,
     hypre_threshold: int = 0,
@@ -51,9 +57,10 @@ def solve(
 ) -> Solution:
     """Solve a problem on real ranks: by BoomerAMG, on its hierarchy as it is, and with coarse levels gathered.
 
-    Each of these iterates until the residual is ``tolerance`` times the right-hand side, alone and as preconditioner
-    of conjugate gradients. Matrices and kernels are hypre's; halo exchanges are schedules of libisthmus, vectors of
-    gathered levels come and go by its collectives. The right-hand side has a fixed random number for each row.
+    With ``steps`` also with exchanges by way of one rank of each node. Each of these iterates until the residual is
+    ``tolerance`` times the right-hand side, alone and as preconditioner of conjugate gradients. Matrices and kernels
+    are hypre's; halo exchanges are schedules of libisthmus, vectors of gathered levels come and go by its collectives.
+    The right-hand side has a fixed random number for each row.
 
     Parameters
     ----------
@@ -69,9 +76,14 @@ def solve(
         Gather these levels also while the setup runs, so that fewer ranks coarsen them; with costs the rule of
         :func:`redistribute` for that, "during the setup", decides on each level once its matrix is there, and takes
         the time of an operation on it where ``flop`` is 0.
+    steps : sequence of int, "all", or Costs, Machine or str, optional
+        Solve also with exchanges in three steps on these levels, and with the levels of ``gather`` gathered; with
+        costs, those on which :func:`node_aware` finds three steps faster than direct messages.
+    ranks_per_node : int
+        So many consecutive ranks are a node of these steps; 0: those that share memory.
     cores : int
     caches : sequence of float, optional
-        Ranks of a node and bytes of its caches, for that decision.
+        Ranks of a node and bytes of its caches, for these decisions.
     hypre_threshold : int
         Solve also with hypre's own gathering of levels with at most so many rows (``HYPRE_BoomerAMGSetSeqThreshold``).
     redundant : bool
@@ -103,6 +115,8 @@ def solve(
     >>> multigrid.solve("laplace7", (30, 30, 30), launch="mpirun -n 8", gather={1: 2})  # doctest: +SKIP
     <Solution: level 1 to 2: 17 cycles, hypre 16>
     """
+    if ranks_per_node < 0:
+        raise InvalidInput(f"ranks_per_node {ranks_per_node}: must be from 0")
     if exchange not in EXCHANGES:
         raise InvalidInput(f"exchange {exchange!r}: must be {' or '.join(EXCHANGES)}")
     if not 0 < tolerance < 1:
@@ -118,21 +132,30 @@ def solve(
     switches: Mapping[int, int] = {}
     if early and gather is None:
         raise InvalidInput("early: give gather, the levels or what messages cost")
-    if isinstance(gather, Mapping):
-        switches = dict(sorted(gather.items()))
-        _check(switches, ranks)
-    elif gather is not None:
+    counts: Hierarchy | None = None
+    listed = isinstance(steps, Sequence) and (steps == "all" or not isinstance(steps, str))
+    if not (gather is None or isinstance(gather, Mapping)) or not (steps is None or listed):
         counts = boomeramg(
             problem, points, launch=launch, coarsening=coarsening, interpolation=interpolation, elements=elements,
             aggressive=aggressive, threshold=threshold, unknowns=unknowns, options=options, mpicc=mpicc,
             directory=directory, say=say, watch=watch,
         )  # fmt: skip
+    if isinstance(gather, Mapping):
+        switches = dict(sorted(gather.items()))
+        _check(switches, ranks)
+    elif gather is not None and counts is not None:
         switches = redistribute(counts, gather, cores=cores, caches=caches).switches if len(counts) > 1 else {}
     words |= {"tolerance": tolerance, "most": iterations, "repeats": repeats}
     if early:
         words |= {"early": 1, **({} if isinstance(gather, Mapping) else _costs(gather, cores, ranks, caches))}
     if switches:
         words["gather"] = ",".join(f"{level}:{count}" for level, count in switches.items())
+    if steps is not None:
+        words["steps"] = _in_steps(steps, counts, switches, cores) if not listed else _listed(steps)
+        if not words["steps"]:
+            del words["steps"]
+    if ranks_per_node:
+        words["node"] = ranks_per_node
     if hypre_threshold:
         words |= {"rows": hypre_threshold, "redundant": int(redundant)}
     with tempfile.TemporaryDirectory(prefix="isthmus-", dir=directory) as folder:
@@ -142,9 +165,8 @@ def solve(
         variables = {"ISTHMUS_EXCHANGE": "mpi"} if exchange == "mpi" else {}
         done = launcher.run(built, *arguments, variables=variables, watch=watch)
         if done.status or not os.path.isfile(out):
-            first = next(
-                (line for line in done.errors.splitlines() if line.startswith(("gather: ", "stay: ", "early: "))), None
-            )
+            ours = ("gather: ", "stay: ", "early: ", "steps: ")
+            first = next((line for line in done.errors.splitlines() if line.startswith(ours)), None)
             raise InvalidInput(first or f"hypre failed (exit status {done.status}): {done.last_words()}")
         return read_solution(out, switches, _facts(ranks, exchange, words))
 
@@ -160,6 +182,23 @@ def _costs(gather: Costs | Machine | str | None, cores: int, ranks: int, caches:
     alpha = gather.alpha + (gather.farthest - gather.nearest) * gather.gamma
     found = {"alpha": alpha, "beta": gather.beta, "flop": gather.flop}
     return found | ({"cache": max(caches)} if caches else {})
+
+
+def _listed(steps: Any) -> str:
+    """Levels as the C side reads them."""
+    if steps == "all":
+        return "all"
+    for level in steps:
+        if not 0 <= level < _MOST_LEVELS:
+            raise InvalidInput(f"steps on level {level}: must be from 0 to {_MOST_LEVELS - 1}")
+    return ",".join(map(str, sorted(set(steps))))
+
+
+def _in_steps(costs: Any, counts: Hierarchy | None, switches: Mapping[int, int], cores: int) -> str:
+    """The levels on which three steps take less than direct messages."""
+    assert counts is not None
+    seconds = node_aware(gathered(counts, switches), costs, cores=cores).seconds
+    return _listed([i for i, (d, t) in enumerate(zip(seconds["direct"], seconds["three steps"], strict=True)) if t < d])
 
 
 def _check(switches: Mapping[int, int], ranks: int) -> None:
