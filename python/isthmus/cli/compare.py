@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "  isthmus compare app.h5 timeline.h5 -o both.png\n"
     "  isthmus compare ran.h5 predicted.h5 -o both.html\n"
     "  isthmus compare lammps cielo eos titan --model flow\n"
-    "  isthmus compare sage --machine redsky --machine cielo --ranks 16..4096 -o sizes.html\n"
+    "  isthmus compare sage --machine redsky --machine cielo --ranks 16..1024 -o sizes.html\n"
     "  isthmus compare cg --machine eos --machine cielo --ranks 16..512 --reference eos --memory-bound 0.8",
     help="Compare things of one kind, or a program on several machines.\n\n"
     "Isthmus recognises the kind from what you name: two or more machines (values that differ), two decision tables "

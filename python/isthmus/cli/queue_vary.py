@@ -35,8 +35,8 @@ _options = several(
     "vary",
     epilog="\b\nExamples:\n"
     "  isthmus queue vary stencil:steps=2 --machine torus:4x4x4 --ranks 8,16 --samples 5\n"
-    "  isthmus queue vary cg --machine redsky --ranks 64..512 --policy linear --policy random -o times.png\n"
-    "  isthmus queue vary cth:steps=1 --machine torus:8x8x8 --ranks 64..256 -o times.html",
+    "  isthmus queue vary cg:steps=1 --machine redsky --ranks 64..128 --samples 3 --policy random -o times.png\n"
+    "  isthmus queue vary cth:steps=1 --machine torus:8x8x8 --ranks 64 --samples 5 -o times.html",
     help="Show how the time of PROGRAM varies: over the nodes that the queue gives it, with other jobs, and noise.\n\n"
     "Jobs are put into the queue at random times. Each is simulated on the nodes that it gets, alone, beside the jobs "
     "that run then, and with noise. The columns placement, other jobs and noise are parts of the variance.",
@@ -70,7 +70,7 @@ def vary(
 @click.command(
     "decide",
     epilog="\b\nExamples:\n"
-    "  isthmus queue decide stencil:steps=1 --machine cielo --machine redsky --ranks 64\n"
+    "  isthmus queue decide stencil:steps=1 --machine torus:8x8x4 --machine mesh:16x16 --ranks 64\n"
     "  isthmus queue decide stencil:steps=1 --machine torus:4x4 --ranks 16 --policy linear --policy curve",
     help="Say on which machine and under which policy a job of PROGRAM is done first, waiting included.\n\n"
     "Rows are sorted by the expected time from submission to the end. The standard error is that of the samples: "
