@@ -2,7 +2,8 @@
 
 libisthmus is called by its own interface, and put under the first MPI library by `isthmus run`; the peers are called
 through the same layer, which hands everything on to them, so that it costs everyone alike. LibNBC is called over the
-first library.
+first library. Another built libisthmus, such as that of the version before, takes part as `before`, by its own
+interface.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from isthmus.running.program import interposed
 
 #: What the calls of MPI are named in the process in which libisthmus carries them out.
 UNDER = "under-mpi"
+BEFORE = "before"
 #: Refuses to carry out anything: every call goes to the MPI library, through the layer.
 _HANDS_ON = {"ISTHMUS_TRANSPORT": "hands on"}
 
@@ -35,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="MPI libraries, by commas: openmpi, mpich, or paths of compilers, such as those in wheels",
     )
     parser.add_argument("--nbc", type=Path, help="folder with nbc.h and libnbc.a, built with the first of them")
+    parser.add_argument("--library", type=Path, help="folder with include/ and lib/ of another libisthmus")
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--json", type=Path)
 
@@ -56,8 +59,7 @@ def short(mpi: Mpi) -> str:
     return f"{mpi.family.replace(' ', '').lower()}-{mpi.version}"
 
 
-def _build(mpi: Mpi, source: str, program: Path, *more: str) -> None:
-    library = Path(isthmus.__file__).parent / "libisthmus"
+def _build(mpi: Mpi, source: str, program: Path, library: Path, *more: str) -> None:
     words = [
         mpi.mpicc,
         "-std=gnu11",
@@ -83,19 +85,26 @@ def _launcher(mpi: Mpi) -> list[str]:
 def contest(source: str, limits: list[str], options: argparse.Namespace, folder: Path) -> list[list[str]]:
     """Words of the lines that all processes print; ``limits``: who takes part beside libraries."""
     mpis = libraries(options.mpi)
-    jobs = [(mpis[0], UNDER, [*limits, "isthmus", "mpi"], {}, [])]
-    jobs += [(mpi, short(mpi), ["mpi"], _HANDS_ON, []) for mpi in mpis]
+    library = Path(isthmus.__file__).parent / "libisthmus"
+    jobs = [(mpis[0], UNDER, [*limits, "isthmus", "mpi"], {}, library, [])]
+    jobs += [(mpi, short(mpi), ["mpi"], _HANDS_ON, library, []) for mpi in mpis]
     if options.nbc:
         given = ["-DLIBNBC", f"-I{options.nbc}", f"{options.nbc}/libnbc.a"]
-        jobs.append((mpis[0], "libnbc", ["nbc"], _HANDS_ON, given))
+        jobs.append((mpis[0], "libnbc", ["nbc"], _HANDS_ON, library, given))
+    if options.library:
+        jobs.append((mpis[0], BEFORE, ["isthmus"], {}, options.library, []))
     turns = folder / "turns"
     turns.write_bytes(bytes(4096))
     commands = []
-    for number, (mpi, name, who, variables, given) in enumerate(jobs):
+    for number, (mpi, name, who, variables, library, given) in enumerate(jobs):
         program = folder / f"program.{number}"
-        _build(mpi, source, program, *given)
+        _build(mpi, source, program, library, *given)
         words = [*_launcher(mpi), str(program), name, str(options.batches), str(turns)]
-        command = take_apart([*words, str(number), str(len(jobs)), *who])
+        words += [str(number), str(len(jobs)), *who]
+        if name == BEFORE:  # beneath the layer would be today's library
+            commands.append((words, dict(os.environ)))
+            continue
+        command = take_apart(words)
         counts = folder / f"counts.{number}"
         counts.mkdir()
         settings = {"ISTHMUS_COUNTS": str(counts), "ISTHMUS_COMPARES": "0", **variables}
@@ -110,19 +119,22 @@ def _run(commands: list[tuple[list[str], dict[str, str]]], folder: Path) -> list
     for number, (words, env) in enumerate(commands):
         with open(folder / f"out.{number}", "w") as out, open(folder / f"err.{number}", "w") as err:
             running.append(subprocess.Popen(words, env=env | allowed, stdout=out, stderr=err))
+    failed = None
     try:
-        while any(process.poll() is None for process in running) and not any(process.poll() for process in running):
+        while any(process.poll() is None for process in running) and failed is None:
             time.sleep(0.2)
+            failed = next((number for number, process in enumerate(running) if process.poll()), None)
     finally:
         for process in running:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
+    if failed is not None:
+        said = (folder / f"err.{failed}").read_text().strip()
+        words, status = commands[failed][0], running[failed].returncode
+        raise SystemExit(f"{' '.join(words)} ended with {status}: {said[-500:]}")
     lines = []
-    for number, (words, _) in enumerate(commands):
-        if (status := running[number].returncode) > 0:
-            said = (folder / f"err.{number}").read_text().strip()
-            raise SystemExit(f"{' '.join(words)} ended with {status}: {said[-500:]}")
+    for number in range(len(commands)):
         lines += [line.split() for line in (folder / f"out.{number}").read_text().splitlines()]
     if ["disturbed"] in lines:
         print("The real-time scheduler is not permitted here: other programs disturb the times.")

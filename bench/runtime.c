@@ -39,12 +39,28 @@ static void compare(What what, int doubles) {
   unmake(&item);
 }
 
+/* Whether a variable names it, between blanks; without the variable all are meant. */
+static int given(const char* variable, const char* word) {
+  const char* const list = getenv(variable);
+  char spaced[40];
+  snprintf(spaced, sizeof spaced, " %s ", word);
+  return list == NULL || strstr(list, spaced) != NULL;
+}
+
 int main(int argc, char** argv) {
+  largest = 8;
+  for (char* sizes = getenv("SIZES"); sizes != NULL && *sizes != 0;) {
+    const size_t size = strtoul(sizes, &sizes, 10);
+    if (size > largest) largest = size;
+    while (*sizes == ' ') ++sizes;
+  }
   begin_contest(argc, argv);
-  compare(BARRIER, 0);
-  const int sizes[] = {1, 128, 2048, 8192, 131072};
-  for (What what = BCAST; what <= NEIGHBORS; ++what)
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) compare(what, sizes[s]);
+  if (given("COLLECTIVES", names[BARRIER])) compare(BARRIER, 0);
+  for (What what = BCAST; what <= NEIGHBORS; ++what) {
+    char* sizes = getenv("SIZES");
+    for (long size; given("COLLECTIVES", names[what]) && (size = strtol(sizes, &sizes, 10)) > 0;)
+      compare(what, (int)(size / 8));
+  }
   end_contest();
   return 0;
 }

@@ -1,17 +1,21 @@
 """Collectives of libisthmus beside those of MPI libraries and the limit of plain loops, on two cores, in one run.
 
     python bench/runtime.py [--mpi openmpi,mpich,...] [--nbc FOLDER] [--batches N] [--json FILE]
+                            [--library FOLDER] [--collectives bcast,alltoall,...] [--sizes 8,65536,...]
     python bench/runtime.py --core
 
-Blocking, nonblocking and persistent calls, 8 B to 1 MiB, in turns batch by batch (bench/contest.h, bench/runtime.c).
-Printed are the least times of batches in microseconds, and ours over the limit and over the best peer: ratios of one
-run are what counts, as machines drift. --core: what a rank pays without any message (bench/runtime_core.cpp).
+Blocking, nonblocking and persistent calls, 8 B to 1 MiB, or of --sizes up to 4 MiB, in turns batch by batch
+(bench/contest.h, bench/runtime.c). Printed are the least times of batches in microseconds, and ours over the limit and
+over the best peer: ratios of one run are what counts, as machines drift. --library: another built libisthmus, such as
+that of the version before, takes part as `before`. --core: what a rank pays without any message
+(bench/runtime_core.cpp).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,6 +24,7 @@ from contest import UNDER, add_options, contest, libraries, short
 from host import HERE
 
 LIMITS = ("limit", "limit-one-copy")
+COLLECTIVES = "barrier,bcast,allreduce,allgather,alltoall,neighbors"
 
 
 def core(program: Path) -> None:
@@ -39,7 +44,7 @@ def least_of(times: dict[str, float], names: list[str]) -> float | None:
 
 
 def show(found: dict[tuple[str, int], dict[str, float]], peers: list[str]) -> None:
-    ours = ["isthmus", *(f"isthmus{kind}" for kind in ("-nonblocking", "-persistent"))]
+    ours = [f"{name}{kind}" for name in ("isthmus", "before") for kind in ("", "-nonblocking", "-persistent")]
     theirs = [UNDER, *(f"{UNDER}{kind}" for kind in ("-nonblocking", "-persistent"))]
     everyone = [*LIMITS, *ours, *theirs]
     everyone += [f"{peer}{kind}" for peer in peers for kind in ("", "-nonblocking", "-persistent")]
@@ -62,7 +67,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     parser.add_argument("--core", action="store_true")
+    parser.add_argument("--collectives", default=COLLECTIVES, help="some of " + COLLECTIVES)
+    parser.add_argument("--sizes", default="8,1024,16384,65536,1048576", help="in bytes, multiples of 8")
     options = parser.parse_args()
+    for name in ("collectives", "sizes"):
+        os.environ[name.upper()] = f" {getattr(options, name).replace(',', ' ')} "
     found: dict[tuple[str, int], dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
