@@ -28,7 +28,7 @@ class Faster {
     const std::uint32_t call = c.calls++;
     if (call < 4 * run) return call / run % 2 == 0;
     const bool pieces = c.ns[0] > 0.95 * c.ns[1];
-    return (call % between < run) != pieces;
+    return is_trial(call) != pieces;
   }
 
   /// A message that came so, `since` now() at its start.
@@ -43,6 +43,13 @@ class Faster {
   /// Messages in a row that come one way, so that those of both ranks of an exchange mostly do.
   static constexpr std::uint32_t run = 4;
   static constexpr std::uint32_t between = 512;
+
+  /// The first messages say little where other programs use the processors, or memory is touched for the first time:
+  /// the slower way is tried again soon, and then ever more seldom. It depends on the number of the message alone, so
+  /// that both ranks of an exchange try at the same time.
+  [[nodiscard]] static bool is_trial(std::uint32_t call) {
+    return call % std::min(between, std::bit_floor(call)) < run;
+  }
 
   struct Class {
     std::uint32_t calls = 0;
