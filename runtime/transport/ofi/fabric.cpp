@@ -32,7 +32,7 @@ struct Library {
     }
     const auto find = [&](auto& function, const char* name) {
       void* const found = ::dlsym(file, name);
-      if (found == nullptr) refused = std::string("libfabric has no ") + name;
+      if (found == nullptr) (refused = "libfabric has no ") += name;
       std::memcpy(&function, &found, sizeof found);
     };
     find(get_info, "fi_getinfo");
