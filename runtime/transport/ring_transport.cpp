@@ -163,7 +163,9 @@ RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive
   if (part_.empty()) part_.resize(most);
   for (std::size_t done = 0; done < receive.count;) {
     const std::size_t now = std::min(receive.count - done, most);
-    if (const Fetched found = fetch(from, address + done, part_.data(), now); found != Fetched::done) return found;
+    const Fetched found = fetch(from, address + done, part_.data(), now);
+    // What has been taken cannot come again.
+    if (found != Fetched::done) return done == 0 ? found : Fetched::failed;
     deliver(receive, part_.data(), done, now);
     done += now;
   }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_programs import MPIS, compiled, launcher
+from mpi_programs import MPIS, compiled, installed, launcher
 from test_run_program import run
 
 _RESULT = re.compile(r"^[a-z_ ]+ \d+:(?: [0-9a-f]{16})+$", re.MULTILINE)
@@ -38,7 +38,9 @@ def test_results_are_those_of_the_library(ordered: tuple[str, Path], ranks: int)
     assert len(expected) == 5 * 4 * 7 + 2
     found, printed = run(name, ranks, program, options=("--reproducible",), **_FROM_THE_FIRST)
     assert _RESULT.findall(printed) == expected
-    assert found["share"] >= (0.8 if ranks > 4 else 0.95)
+    # From 4 ranks on MPICH 5 adds up what a long vector has beyond whole cells of 8 KiB by another tree than the rest.
+    version = installed(name).mpi.version
+    assert found["share"] >= (0.8 if ranks > 4 or (ranks == 4 and version.startswith("5.")) else 0.95)
     for row in found["collectives"]:
         assert all(why.startswith("no algorithm of ours combines") for why in row["left"])
     if ranks > 2:

@@ -57,11 +57,15 @@ ShmTransport::Access ShmTransport::find_access(Rank from) {
   // One that has ended says nothing of what is permitted.
   if (!right && (other.state.load(std::memory_order_acquire) == ShmRank::left || !segment_->is_alive(from)))
     return Access::refused;
-  access_[from] = right ? Access::allowed : Access::refused;
-  if (!right)
-    note("rank " + words_of(rank()) + " may not read the memory of rank " + words_of(from) + " (" +
-         (error == 0 ? "another process has its number" : std::strerror(error)) + "): large messages are copied twice");
+  if (right) access_[from] = Access::allowed;
+  else refuse(from, error == 0 ? "another process has its number" : std::strerror(error));
   return access_[from];
+}
+
+void ShmTransport::refuse(Rank from, const char* why) {
+  access_[from] = Access::refused;
+  note("rank " + words_of(rank()) + " may not read the memory of rank " + words_of(from) + " (" + why +
+       "): large messages are copied twice");
 }
 
 RingTransport::Fetched ShmTransport::fetch(Rank from, std::uint64_t address, std::byte* to, std::size_t count) {
@@ -72,6 +76,10 @@ RingTransport::Fetched ShmTransport::fetch(Rank from, std::uint64_t address, std
   if (find_access(from) == Access::refused) return Fetched::refused;
   const int error = read_from(segment_->of(from).process, address, to, count);
   if (error == 0) return Fetched::done;
+  if (error == EPERM || error == ENOSYS) {  // a program may give up rights, or be kept from calls, while it runs
+    refuse(from, std::strerror(error));
+    return Fetched::refused;
+  }
   if (!segment_->is_alive(from)) fail_for_dead(segment_->report_dead(from));
   return Fetched::failed;
 }

@@ -44,6 +44,7 @@ class ShmTransport final : public RingTransport {
   /// Two copies at the same time may be faster than one through the kernel where all ranks have a core.
   static Pieces pieces_of(const ShmOptions& options, const ShmSegment& segment);
   Access find_access(Rank from);
+  void refuse(Rank from, const char* why);
   void fail_for_dead(Rank rank);
 
   std::vector<Rank> names_;
