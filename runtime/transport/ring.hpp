@@ -104,8 +104,10 @@ class RingIn {
 /// The ring of bytes: a line with the place up to which the receiver has read, then the bytes. What is written lies in
 /// one piece, from the place on that goes with its slot.
 ///
-/// The sender goes back to the beginning as soon as there is room, so that messages that are read at once go through
-/// the same few lines of cache, however large the ring is.
+/// With a message of up to a page the sender goes back to the beginning when all before it have been read, so that
+/// those that are read at once go through the same few lines of cache, however large the ring is. Not before, and not
+/// with larger ones: the sender would write lines that the receiver has just read, and both would copy in turns instead
+/// of at the same time.
 class BulkRing {
  public:
   static constexpr std::size_t head = 64;
@@ -127,11 +129,11 @@ class BulkRing {
     const std::uint64_t lap = at_ & ~std::uint64_t{size_ - 1};
     place = fitting((at_ + 63) & ~std::uint64_t{63}, apart);
     if (place + count > lap + size_) place = fitting(lap + size_, apart);
-    if ((place & (size_ - 1)) > count + near || place + count - seen_ > size_) {
+    const bool returns = count <= page && (place & (size_ - 1)) > count + near;
+    if (returns || place + count - seen_ > size_) {
       maybe_delay();
       seen_ = taken_->load(std::memory_order_acquire);
-      const std::uint64_t again = fitting(lap + size_, apart);
-      if (place < lap + size_ && seen_ + size_ >= again + count) place = again;
+      if (returns && seen_ == at_) place = fitting(lap + size_, apart);
       if (place + count - seen_ > size_) return nullptr;
     }
     at_ = place + count;
