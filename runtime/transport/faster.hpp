@@ -22,13 +22,19 @@ class Faster {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   }
 
-  /// How the next message of this size comes: both ways in turns at first, then now and then the slower one.
-  [[nodiscard]] bool in_pieces(std::size_t count, bool taken) {
+  /// How the next message of this size comes: either way as often at first, then now and then the slower one. As the
+  /// first messages say little where other programs use the processors, or memory is touched for the first time, the
+  /// slower way is tried again soon, and then ever more seldom.
+  ///
+  /// Which messages are tries follows from their `context`, the number of what runs, so that both ranks of an exchange
+  /// try at the same time, whatever else they have received: pieces are slow where the other side copies by itself.
+  [[nodiscard]] bool in_pieces(std::size_t count, bool taken, std::uint32_t context) {
     Class& c = class_of(count, taken);
-    const std::uint32_t call = c.calls++;
-    if (call < 4 * run) return call / run % 2 == 0;
+    const std::uint32_t call = c.calls++, drawn = draw(context / run);
+    if (call < first) return (drawn & 1) != 0;
     const bool pieces = c.ns[0] > 0.95 * c.ns[1];
-    return is_trial(call) != pieces;
+    const std::uint32_t between = std::clamp(std::bit_floor(call) / 8, 4U, most_between);
+    return ((drawn >> 1) % between == 0) != pieces;
   }
 
   /// A message that came so, `since` now() at its start.
@@ -40,15 +46,18 @@ class Faster {
   }
 
  private:
-  /// Messages in a row that come one way, so that those of both ranks of an exchange mostly do.
+  static constexpr std::uint32_t first = 16;
+  /// Contexts in a row whose messages come one way.
   static constexpr std::uint32_t run = 4;
-  static constexpr std::uint32_t between = 512;
+  /// Of them one in so many is a try.
+  static constexpr std::uint32_t most_between = 128;
 
-  /// The first messages say little where other programs use the processors, or memory is touched for the first time:
-  /// the slower way is tried again soon, and then ever more seldom. It depends on the number of the message alone, so
-  /// that both ranks of an exchange try at the same time.
-  [[nodiscard]] static bool is_trial(std::uint32_t call) {
-    return call % std::min(between, std::bit_floor(call)) < run;
+  /// A number that looks random, so that no rhythm of a program meets that of the tries.
+  [[nodiscard]] static std::uint32_t draw(std::uint32_t number) {
+    std::uint32_t x = number * 0x9E3779B9U;
+    x = (x ^ x >> 16) * 0x85EBCA6BU;
+    x = (x ^ x >> 13) * 0xC2B2AE35U;
+    return x ^ x >> 16;
   }
 
   struct Class {

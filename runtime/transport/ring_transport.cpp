@@ -177,7 +177,8 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
                             std::uint64_t number) {
   const bool taken = receive.token.take != nullptr;
   const bool chooses = pieces_ == Pieces::where_faster && from != rank_;
-  const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken) : pieces_ == Pieces::always && from != rank_;
+  const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken, receive.key.context)
+                                 : pieces_ == Pieces::always && from != rank_;
   const std::uint64_t since = chooses ? Faster::now() : 0;
   switch (in_pieces ? Fetched::refused : fetch_all(from, receive, address)) {
     case Fetched::done:
