@@ -55,6 +55,15 @@ from .options import shared
     type=bool,
     help="From -O1 on upc_forall goes over the thread's own iterations where it can; with this it tests all of them.",
 )
+@click.option(
+    "--no-block-transfers",
+    "blocks",
+    flag_value=False,
+    default=True,
+    type=bool,
+    help="From -O1 on loops read and write elements of other threads in blocks, which overlap with iterations; with "
+    "this each access is made where it stands.",
+)
 @click.option("--report", is_flag=True, help="Say for every loop and access what was done, or why not.")
 @click.option(
     "--network",
@@ -88,6 +97,7 @@ def command(
     level: str,
     local: bool,
     deal: bool,
+    blocks: bool,
     report: bool,
     network: str,
     wanted: str | None,
@@ -118,8 +128,8 @@ def command(
     ]
     linked = [*(f"-L{folder}" for folder in folders), *(f"-l{name}" for name in libraries)]
     options = Options(
-        output, threads, level, compile_only, save, local=local, deal=deal, report=report, network=network, upc=upc,
-        flags=flags, libraries=linked,
+        output, threads, level, compile_only, save, local=local, deal=deal, blocks=blocks, report=report,
+        network=network, upc=upc, flags=flags, libraries=linked,
     )  # fmt: skip
     if wanted:
         if files:

@@ -48,6 +48,7 @@ class Options:
     save: bool = False
     local: bool = True  #: from level 1 on: accesses to own elements are plain C
     deal: bool = True  #: from level 1 on: upc_forall goes over own iterations alone
+    blocks: bool = True  #: from level 1 on: loops read and write shared memory in blocks
     network: str = "smp"  #: what connects threads: memory that all share, or mpi
     report: bool = False  #: say what was done for loops and accesses
     upc: bool = False  #: files that end in .c are UPC
@@ -181,7 +182,7 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
     if not is_upc(file, options):
         _run([*compiler(), *include_flags(), *common, file])
         return
-    improve = Improve(options.local and options.level != "0", options.deal and options.level != "0")
+    improve = Improve(*(wanted and options.level != "0" for wanted in (options.local, options.deal, options.blocks)))
     report: list[str] = []
     text = translate(preprocessed(file, options), file, options.threads, improve, report)
     if options.report:
@@ -201,7 +202,7 @@ def support(options: Options) -> Path:
     mpi = ["-DISTHMUS_UPC_MPI"] if options.network == "mpi" else []
     command = [*linker(options), "-std=gnu11", "-O2", *include_flags(), *sanitizers, *mpi]
     sources = sorted((_HERE / "support").iterdir())
-    content = b"".join(source.read_bytes() for source in [*sources, _HERE / "include" / "isthmus_upc.h"])
+    content = b"".join(source.read_bytes() for source in [*sources, *sorted((_HERE / "include").glob("isthmus_*.h"))])
     key = hashlib.sha256(content + repr((command, shutil.which(command[0]))).encode()).hexdigest()[:16]
     made = building.cache() / f"upc-{key}.o"
     if made.is_file():

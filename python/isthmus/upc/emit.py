@@ -17,6 +17,7 @@ class Emission(ExpressionEmission):
     """Writes what the parser read."""
 
     def program(self, nodes: list[Node]) -> Pieces:
+        self.defined = frozenset(node.data["name"].text for node in nodes if node.kind == "function")
         out: Pieces = [self.value(node) for node in nodes]
         threads = self.threads or 0
         out.append(f"\nstatic const uint64_t isthmus_upc_static {_SECTION.format('threads')} = {threads};\n")
@@ -200,6 +201,9 @@ class Emission(ExpressionEmission):
         return self.waits(node, lambda: self.for_loop(node))
 
     def for_loop(self, node: Node) -> Pieces:
+        blocks = self.loop_in_blocks(node)
+        if blocks is not None:
+            return blocks
         first = node.kids[0]
         if first.kind == "declaration" and any(self.is_changed(kid) for kid in first.data["list"]):
             rest = Node("kept", first.end, node.end, node.kids[1:])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .emit_local import PLAIN, Improve, LocalEmission
+from .emit_blocks import BlockEmission
+from .emit_local import PLAIN, Improve
 from .layout import size_of
 from .tokens import Token
 from .tree import Node
@@ -24,7 +25,7 @@ from .writer import Pieces
 NULL = f"(({POINTER}){{0, 0, 0}})"
 
 
-class ExpressionEmission(LocalEmission):
+class ExpressionEmission(BlockEmission):
     def __init__(self, tokens: list[Token], threads: int | None, improve: Improve = PLAIN) -> None:
         super().__init__()
         self.tokens = tokens

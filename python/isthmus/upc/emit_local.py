@@ -9,7 +9,7 @@ from .emit_types import TypeEmission
 from .layout import size_of
 from .loops import Deal, Reason, bare, deal_of, is_counted, rows, shift_of
 from .tokens import Token
-from .tree import Node
+from .tree import Node, Symbol
 from .types import Type, is_shared, private, ultimate
 from .writer import Pieces, text_of
 
@@ -20,6 +20,7 @@ class Improve:
 
     local: bool = False  #: accesses to the thread's own elements are plain C
     deal: bool = False  #: upc_forall goes over the thread's own iterations alone
+    blocks: bool = False  #: loops read and write shared memory in blocks
 
 
 PLAIN = Improve()
@@ -58,6 +59,12 @@ class LocalEmission(TypeEmission):
     def tested(self, node: Node, outer: str | None) -> Pieces:
         raise NotImplementedError
 
+    def in_blocks(
+        self, node: Node, counter: Symbol, step: int | None, loop: tuple[str, str, str, Callable[[str], str]],
+        plain: Callable[[], Pieces],
+    ) -> Pieces:  # fmt: skip
+        raise NotImplementedError
+
     # -- report -------------------------------------------------------------------------------------------------------
 
     @property
@@ -73,7 +80,8 @@ class LocalEmission(TypeEmission):
 
     def own(self, node: Node) -> Pieces | None:
         """A shared object that is known to be on this thread, as a left side of C."""
-        if not is_shared(node.type) or not self.improve.local or self.hoisted is None or node.type.kind == "array":
+        improve = self.improve.local or self.improve.blocks
+        if not is_shared(node.type) or not improve or self.hoisted is None or node.type.kind == "array":
             return None
         name = text_of(list(self.tokens[node.start : node.end])).replace(" ", "")
         if self.strict(node) == "1":
@@ -88,8 +96,11 @@ class LocalEmission(TypeEmission):
                 found = None
             else:
                 found = [f"(*(volatile {self.declare(of)} *)&", *found, ")"]
-        self.note(node, f"{name} is plain C" if found else f"{name} stays a call: its thread is not known")
+        self.note(node, f"{name} is {self.as_what(node)}" if found else f"{name} stays a call: its thread is not known")
         return found
+
+    def as_what(self, node: Node) -> str:
+        return "plain C"
 
     def chain(self, node: Node) -> Pieces | None:
         node = bare(node)
@@ -172,40 +183,64 @@ class LocalEmission(TypeEmission):
             f"const int64_t isthmus_upc_to_{n} = (int64_t)(", self.value(deal.bound), f"){beyond};",
         ]  # fmt: skip
         iterations = f"isthmus_upc_iterations(isthmus_upc_from_{n}, isthmus_upc_to_{n}, {step})"
-        self.deals.append((deal, f"isthmus_upc_at_{n}"))
-        body = self.value(node.data["body"])
-        self.deals.pop()
         head = f"{of} {name}" if deal.declared else name
+        body = node.data["body"]
+        self.deals.append((deal, f"isthmus_upc_at_{n}"))
         if block == 1:
             local = str(step) if abs(step) == 1 else f"isthmus_upc_turns_{n}.local_step"
-            loop = (
-                f"const isthmus_upc_turns isthmus_upc_turns_{n} = isthmus_upc_turns_of(isthmus_upc_from_{n}, "
+            turns, turn = f"isthmus_upc_turns_{n}", f"isthmus_upc_turn_{n}"
+            begin.append(
+                f"const isthmus_upc_turns {turns} = isthmus_upc_turns_of(isthmus_upc_from_{n}, "
                 f"{iterations}, {step}, {deal.shift}, {ranks});"
-                f"for (int64_t isthmus_upc_turn_{n} = 0; isthmus_upc_turn_{n} < isthmus_upc_turns_{n}.count; "
-                f"++isthmus_upc_turn_{n}) {{ const int64_t isthmus_upc_at_{n} = isthmus_upc_turns_{n}.local + "
-                f"isthmus_upc_turn_{n} * {local}; {head} = ({of})(isthmus_upc_turns_{n}.counter + "
-                f"isthmus_upc_turn_{n} * isthmus_upc_turns_{n}.step);"
             )
-            end = "}"
+
+            def bind(number: str) -> str:
+                return (
+                    f"const int64_t isthmus_upc_at_{n} = {turns}.local + {number} * {local}; {head} = ({of})("
+                    f"{turns}.counter + {number} * {turns}.step); (void)isthmus_upc_at_{n}; (void){name};"
+                )
+
+            def plain() -> Pieces:
+                return [
+                    f"for (int64_t {turn} = 0; {turn} < {turns}.count; ++{turn}) {{ {bind(turn)}", self.value(body), "}"
+                ]  # fmt: skip
+
+            loop = (f"{turns}.counter", f"{turns}.step", f"{turns}.count", bind)
+            out, end = self.in_blocks(node, deal.counter, None, loop, plain), ""
         else:
-            loop = (
+            first, last = f"isthmus_upc_first_{n}", f"isthmus_upc_end_{n}"
+            begin.append(
                 f"for (int64_t isthmus_upc_block_{n} = isthmus_upc_next_block(isthmus_upc_floor("
                 f"isthmus_upc_from_{n} + {deal.shift}, {block}), {ranks}); isthmus_upc_block_{n} * {block} - "
                 f"{deal.shift} < isthmus_upc_to_{n}; isthmus_upc_block_{n} += {ranks}) {{"
                 f"const int64_t isthmus_upc_low_{n} = isthmus_upc_block_{n} * {block} - {deal.shift}, "
-                f"isthmus_upc_first_{n} = isthmus_upc_low_{n} <= isthmus_upc_from_{n} ? isthmus_upc_from_{n} : "
+                f"{first} = isthmus_upc_low_{n} <= isthmus_upc_from_{n} ? isthmus_upc_from_{n} : "
                 f"isthmus_upc_from_{n} + (isthmus_upc_low_{n} - isthmus_upc_from_{n} + {step - 1}) / {step} * {step}, "
-                f"isthmus_upc_end_{n} = isthmus_upc_low_{n} + {block} < isthmus_upc_to_{n} ? isthmus_upc_low_{n} + "
+                f"{last} = isthmus_upc_low_{n} + {block} < isthmus_upc_to_{n} ? isthmus_upc_low_{n} + "
                 f"{block} : isthmus_upc_to_{n}, isthmus_upc_far_{n} = isthmus_upc_floor(isthmus_upc_block_{n}, "
                 f"{ranks}) * {block} - isthmus_upc_low_{n};"
-                f"for (int64_t isthmus_upc_turn_{n} = isthmus_upc_first_{n}; isthmus_upc_turn_{n} < "
-                f"isthmus_upc_end_{n}; isthmus_upc_turn_{n} += {step}) {{ const int64_t isthmus_upc_at_{n} = "
-                f"isthmus_upc_turn_{n} + isthmus_upc_far_{n}; {head} = ({of})isthmus_upc_turn_{n};"
             )
-            end = "}}"
+            turn = f"isthmus_upc_turn_{n}"
+
+            def at_turn(number: str) -> str:
+                return (
+                    f"const int64_t isthmus_upc_at_{n} = {number} + isthmus_upc_far_{n}; {head} = ({of}){number};"
+                    f"(void)isthmus_upc_at_{n}; (void){name};"
+                )
+
+            def plain() -> Pieces:
+                return [
+                    f"for (int64_t {turn} = {first}; {turn} < {last}; {turn} += {step}) {{ {at_turn(turn)}",
+                    self.value(body), "}",
+                ]  # fmt: skip
+
+            count = f"isthmus_upc_iterations({first}, {last}, {step})"
+            loop = (first, str(step), count, lambda number: at_turn(f"({first} + {number} * {step})"))
+            out, end = self.in_blocks(node, deal.counter, step, loop, plain), "}"
+        self.deals.pop()
         if not deal.declared:
             end += f"{name} = ({of})(isthmus_upc_from_{n} + {iterations} * {step});"
-        return [*begin, loop, f"(void)isthmus_upc_at_{n}; (void){name};", body, end]
+        return [*begin, out, end]
 
 
 def _behind_thread(number: Node, block: int) -> int | None:

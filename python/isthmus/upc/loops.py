@@ -62,10 +62,12 @@ def changed_in(node: Node) -> set[int]:
     return found
 
 
-def writes_anywhere(node: Node) -> bool:
-    """Whether it calls functions or writes through pointers, so that variables outside of functions may change."""
+def writes_anywhere(node: Node, pure: frozenset[str] = frozenset()) -> bool:
+    """Whether it calls functions or writes through pointers, so that variables outside of functions may change.
+
+    Functions of ``pure`` change nothing."""
     for part in walk(node):
-        if part.kind in ("call", "asm", "statement_expression"):
+        if part.kind in ("call", "asm", "statement_expression") and not is_call_of(part, pure):
             return True
         if part.kind in ("assign", "step") and not is_shared(part.kids[0].type):
             left = bare(part.kids[0])
@@ -74,6 +76,14 @@ def writes_anywhere(node: Node) -> bool:
             if left.kind != "ident":
                 return True
     return False
+
+
+def is_call_of(node: Node, names: frozenset[str]) -> bool:
+    """Whether it calls one of these functions, which are not variables or of this file."""
+    if node.kind != "call" or node.kids[0].kind != "ident":
+        return False
+    symbol: Symbol | None = node.kids[0].data["symbol"]
+    return symbol is not None and symbol.kind == "function" and symbol.name in names
 
 
 def is_integer(of: Type) -> bool:
@@ -240,13 +250,44 @@ def test_of(node: Node | None, counter: Symbol) -> tuple[str, Node] | None:
     return None
 
 
-def _leaves(node: Node) -> bool:
+def leaves(node: Node) -> bool:
     """Whether a ``break`` in it leaves the loop that it is the body of."""
     if node.kind == "jump":
         return bool(node.data.get("word") == "break")
     if node.kind in ("for", "while", "do", "switch", "forall"):
         return False
-    return any(_leaves(kid) for kid in node.kids)
+    return any(leaves(kid) for kid in node.kids)
+
+
+def counting(
+    counter: Symbol, test: Node | None, step: Node | None, body: Node, pure: frozenset[str] = frozenset()
+) -> tuple[str, Node, int, set[int]]:
+    """Of a loop that counts: sign of the test, bound, step, and the names that its body changes.
+
+    Raises
+    ------
+    Reason
+        If it does not count by a constant towards a bound that stays the same.
+    """
+    if not is_integer(private(counter.type)) or "volatile" in counter.type.qualifiers:
+        raise Reason("the counter is not an int or a long")
+    if counter.file_level or counter.storage in ("static", "extern") or counter.addressed:
+        raise Reason("the counter can be changed from elsewhere")
+    tested = test_of(test, counter)
+    if tested is None:
+        raise Reason("the test does not compare the counter with a bound")
+    sign, bound = tested
+    by = step_of(step, counter)
+    if not by or abs(by) > 1 << 30 or (by > 0) != (sign in ("<", "<=")):
+        raise Reason("the step is not a constant towards the bound")
+    changed = changed_in(body)
+    if id(counter) in changed:
+        raise Reason("the body changes the counter")
+    if not is_integer(private(bound.type)) or not is_steady(
+        bound, body, changed | {id(counter)}, writes_anywhere(body, pure)
+    ):
+        raise Reason("the bound is not an integer that stays the same")
+    return sign, bound, by, changed
 
 
 def deal_of(node: Node) -> Deal:
@@ -260,37 +301,20 @@ def deal_of(node: Node) -> Deal:
     counter, start, declared = _counter(node)
     body = node.data["body"]
     of = private(counter.type)
-    if not is_integer(of) or "volatile" in counter.type.qualifiers:
-        raise Reason("the counter is not an int or a long")
-    if counter.file_level or counter.storage in ("static", "extern") or counter.addressed:
-        raise Reason("the counter can be changed from elsewhere")
-    tested = test_of(node.data["test"], counter)
-    if tested is None:
-        raise Reason("the test does not compare the counter with a bound")
-    sign, bound = tested
-    step = step_of(node.data["step"], counter)
-    if not step or abs(step) > 1 << 30 or (step > 0) != (sign in ("<", "<=")):
-        raise Reason("the step is not a constant towards the bound")
-    changed = changed_in(body)
-    if id(counter) in changed:
-        raise Reason("the body changes the counter")
-    if not is_integer(private(bound.type)) or not is_steady(
-        bound, body, changed | {id(counter)}, writes_anywhere(body)
-    ):
-        raise Reason("the bound is not an integer that stays the same")
+    sign, bound, step, _ = counting(counter, node.data["test"], node.data["step"], body)
     shift, block = _affinity(node.data["affinity"], counter)
-    _check_range(of, start, bound, step, node.data["affinity"])
+    check_range(of, start, bound, step, node.data["affinity"])
     if step < 0 and block > 1:
         raise Reason("it goes down over blocks")
     for part in walk(body):
         if part.kind in ("label", "goto", "asm") or (part.kind == "declaration" and part.data["specifiers"].storage):
             raise Reason("its body has labels or static variables")
-    if _leaves(body):
+    if leaves(body):
         raise Reason("it is left by break")
     return Deal(counter, start, bound, sign, step, shift, block, declared)
 
 
-def _check_range(of: Type, start: Node, bound: Node, step: int, affinity: Node) -> None:
+def check_range(of: Type, start: Node | None, bound: Node, step: int, affinity: Node | None) -> None:
     """Signed and unsigned numbers are compared as C does."""
     one, other = is_unsigned(of), is_unsigned(private(bound.type))
     fixed = bound.constant is not None and bound.constant >= 0
@@ -298,8 +322,8 @@ def _check_range(of: Type, start: Node, bound: Node, step: int, affinity: Node) 
     if one and not other:
         right = fixed
     elif other and not one:
-        right = start.constant is not None and not start.threads and start.constant >= 0
-    wide = size_of(private(bound.type)) == (8, 8) and other
+        right = start is not None and start.constant is not None and not start.threads and start.constant >= 0
+    wide = size_of(private(bound.type)) == (8, 8) and other and affinity is not None
     if not right or ((one or other) and step < 0) or (wide and not fixed and affinity.type.kind == "basic"):
         raise Reason("it compares signed with unsigned numbers, or goes down to an unsigned one")
 

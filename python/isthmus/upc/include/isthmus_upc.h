@@ -6,6 +6,8 @@
 #include <isthmus/isthmus_access.h>
 #include <isthmus/isthmus_shared.h>
 
+#include "isthmus_upc_rows.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "rows.h"
 #ifdef ISTHMUS_UPC_MPI
 #include <isthmus/isthmus_mpi.h>
 #endif
@@ -151,6 +152,7 @@ static void __attribute__((constructor)) join(void) {
     }
   check(isthmus_space_make(team, NULL, &isthmus_upc_space), "start");
   isthmus_upc_own = isthmus_cast(isthmus_upc_space, isthmus_upc_thread, 0);
+  isthmus_upc_rows_start();
   place_objects();
   check(isthmus_allocate_all(isthmus_upc_space, 64, &ends), "start");
   int* const mine = isthmus_cast(isthmus_upc_space, isthmus_upc_thread, ends);
@@ -159,6 +161,7 @@ static void __attribute__((constructor)) join(void) {
   signal(SIGUSR2, ended);
   setvbuf(stdout, NULL, _IOLBF, 0);
   on_exit(leave, NULL);
+  isthmus_upc_rows_measure();
   check(isthmus_barrier(isthmus_upc_space, NULL), "start");
   for (const starter* start = __start_isthmus_upc_list_starts; start < __stop_isthmus_upc_list_starts; ++start)
     (*start)();
