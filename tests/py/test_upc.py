@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ FILES = {
     "values": ["values.upc"],
     "forall": ["forall.upc"],
     "own": ["own.upc"],
+    "blocks": ["blocks.upc"],
     "library": ["library.upc"],
     "io": ["io.upc"],
     "collectives": ["collectives.upc"],
@@ -66,11 +68,22 @@ def test_programs_are_right_on_a_fixed_number_of_threads(tmp_path: Path, name: s
     assert "this program was translated for 3 threads (-T) and is run with 2\n" in err
 
 
-# All of them at -O2 above, and some at -O0: here what is done for speed differs.
-@pytest.mark.parametrize("level", ["0", "1"])
-def test_own_iterations_are_the_same_at_every_level(tmp_path: Path, level: str) -> None:
-    program = tmp_path / "own"
-    build([str(PROGRAMS / "own.upc")], Options(str(program), 2 if level == "1" else None, level))
+# All of them at -O2 above, and some at -O0: here what is done for speed differs, and strips are short.
+SWITCHES = [
+    {"level": "0"}, {"level": "1", "threads": 2}, {"level": "3"}, {"local": False}, {"deal": False}, {"blocks": False},
+    {"local": False, "deal": False},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strip", ["1", "7"])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda switches: "-".join(map(str, switches)))
+@pytest.mark.parametrize("name", ["own", "blocks"])
+def test_loops_are_the_same_at_every_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, switches: dict[str, Any], strip: str
+) -> None:
+    monkeypatch.setenv("ISTHMUS_UPC_STRIP", strip)
+    program = tmp_path / name
+    build([str(PROGRAMS / f"{name}.upc")], Options(str(program), **switches))
     assert run(program, 2) == (0, "right on 2\n", "")
 
 
@@ -97,8 +110,8 @@ def test_the_report_has_a_line_for_every_loop_and_access(
     tests = "upc_forall tests every iteration: the bound is not an integer that stays the same"
     said = [
         "5: upc_forall goes over the thread's own iterations in blocks of 4",
-        "6: a[i] is plain C", f"6: b[i] stays {call}", f"7: {tests}", f"8: b[i] stays {call}",
-        "10: b[MYTHREAD] is plain C",
+        "6: a[i] is plain C", "6: b[i] is in a block", f"7: {tests}", f"8: b[i] stays {call}",
+        "10: b[MYTHREAD] is plain C", "5: the loop is in blocks: b[i] read",
     ]  # fmt: skip
 
     def report(*words: str) -> list[str]:
@@ -111,7 +124,12 @@ def test_the_report_has_a_line_for_every_loop_and_access(
     assert sorted(report()) == sorted(said)
     assert "isthmus_upc_next_block" in Path("f.upc.c").read_text().split("f.upc")[-1]
     assert report("--no-own-iterations") == [f"6: a[i] stays {call}", f"6: b[i] stays {call}", said[4], said[5]]
-    assert report("--no-local-accesses") == [said[0], said[3]]
+    assert sorted(report("--no-block-transfers")) == sorted([*said[:2], f"6: b[i] stays {call}", *said[3:6]])
+    assert sorted(report("--no-local-accesses")) == sorted(
+        [said[0], "5: the loop is in blocks: a[i] written; b[i] read", "6: a[i] is in a block", said[2], said[3],
+         f"8: b[i] stays {call}", f"10: b[MYTHREAD] stays {call}"]
+    )  # fmt: skip
+    assert report("--no-local-accesses", "--no-block-transfers") == [said[0], said[3]]
     assert report("-O0") == []
 
 
@@ -204,15 +222,26 @@ def test_a_makefile_compiles_and_links_with_flags_that_are_printed(
     assert upcc("--pkg-config", "libs", "forall.upc")[0] == upcc()[0] == 2
 
 
+@pytest.mark.parametrize("strip", [None, "3"])
 @pytest.mark.parametrize("transport", ["shm+mpi", "mpi"])
-def test_threads_are_ranks_of_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str) -> None:
+@pytest.mark.parametrize("name", ["library", "blocks"])
+def test_threads_are_ranks_of_mpi(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str, name: str, strip: str | None
+) -> None:
     monkeypatch.setenv("MPICC", installed("openmpi").mpi.mpicc)
-    program = tmp_path / "library"
-    build([str(PROGRAMS / "library.upc")], Options(str(program), network="mpi"))
-    environment = os.environ | {"ISTHMUS_TRANSPORT": transport}
-    command = [*launcher("openmpi", 2), "-x", "ISTHMUS_TRANSPORT", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    program = tmp_path / name
+    build([str(PROGRAMS / f"{name}.upc")], Options(str(program), network="mpi"))
+    environment = os.environ | {"ISTHMUS_TRANSPORT": transport} | ({"ISTHMUS_UPC_STRIP": strip} if strip else {})
+    command = [*launcher("openmpi", 2), *(["-x", "ISTHMUS_UPC_STRIP"] if strip else []), "-x", "ISTHMUS_TRANSPORT"]
+    done = subprocess.run([*command, str(program)], capture_output=True, text=True, timeout=120, env=environment)
     assert (done.returncode, done.stdout) == (0, "right on 2\n")
+
+
+def test_a_wrong_length_of_strips_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISTHMUS_UPC_STRIP", "0")
+    status, out, err = run(made(tmp_path, "#include <upc.h>\nint main(void) { return 0; }\n"), 1)
+    assert (status, out) == (1, "")
+    assert "ISTHMUS_UPC_STRIP is '0' and no number of iterations" in err
 
 
 def test_without_a_compiler_of_mpi_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,8 @@ class LocalEmission(TypeEmission):
             inside = self.chain(array)
             return [inside, "[", self.value(number), "]"] if inside else None
         symbol = array.data["symbol"]
-        if symbol is None or symbol.kind != "variable" or not symbol.file_level or not is_shared(array.type):
+        known = symbol is not None and symbol.kind == "variable" and symbol.file_level and is_shared(array.type)
+        if not known or not self.improve.local:
             return None
         place = self.local_index(array.type, number)
         return [f"{self.pointer_to_own(symbol.name, array.type)}[{place}]"] if place is not None else None

@@ -323,8 +323,9 @@ def check_range(of: Type, start: Node | None, bound: Node, step: int, affinity: 
         right = fixed
     elif other and not one:
         right = start is not None and start.constant is not None and not start.threads and start.constant >= 0
-    wide = size_of(private(bound.type)) == (8, 8) and other and affinity is not None
-    if not right or ((one or other) and step < 0) or (wide and not fixed and affinity.type.kind == "basic"):
+    wide = size_of(private(bound.type)) == (8, 8) and other and not fixed
+    counted = affinity is not None and affinity.type.kind == "basic"
+    if not right or ((one or other) and step < 0) or (wide and counted):
         raise Reason("it compares signed with unsigned numbers, or goes down to an unsigned one")
 
 

@@ -140,7 +140,8 @@ class Reader:
             raise Reason("its body has static variables")
         if kind in ("sizeof", "offsetof"):
             return
-        if kind in ("while", "do") and any(is_shared(part.type) and part.lvalue for part in walk(node)):
+        once = kind == "do" and node.kids[1].constant == 0
+        if kind in ("while", "do") and not once and any(is_shared(part.type) and part.lvalue for part in walk(node)):
             raise Reason("a loop in it may wait for another thread")
         if kind in ("assign", "step"):
             left = bare(node.kids[0])

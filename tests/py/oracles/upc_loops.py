@@ -15,7 +15,7 @@ PRELUDE = """#include <upc_relaxed.h>
 #include <math.h>
 typedef struct pair { int x; short v[3]; } pair;
 static int table[64];
-static long plain[512], twin[512];
+static long plain[32768], twin[32768];
 static void wrong(const char *what, long at, long is, long should) {
   fprintf(stderr, "thread %d: %s, element %ld is %ld and should be %ld\\n", MYTHREAD, what, at, is, should);
   upc_global_exit(3);
@@ -37,9 +37,10 @@ class Array:
 
     def declaration(self) -> str:
         layout = {0: "[]", -1: "[*]"}.get(self.block, f"[{self.block}]")
-        return f"shared {layout} {self.of} {self.name}{self.dimensions()}; static {self.of} r_{self.name}{self.dimensions()};"
+        many = self.dimensions()
+        return f"shared {layout} {self.of} {self.name}{many}; static {self.of} r_{self.name}{many};"
 
-    def dimensions(self, most: bool = False) -> str:
+    def dimensions(self) -> str:
         many = "" if self.block == 0 else " * THREADS"
         return f"[{self.rows}{many}]" + (f"[{self.columns}]" if self.columns else "")
 
@@ -97,12 +98,13 @@ class Loops:
             loops, at = self._each(array)
             value = "(i * 5 + 3) % 97" if not array.columns else "(i * 5 + j * 11) % 89"
             if array.of == "pair":
-                put = f"{{ pair v = {{{value}, {{1, i, 3}}}}; r_{array.name}{at} = v; if (!MYTHREAD) {array.name}{at} = v; }}"
+                both = f"r_{array.name}{at} = v; if (!MYTHREAD) {array.name}{at} = v;"
+                put = f"{{ pair v = {{{value}, {{1, i, 3}}}}; {both} }}"
             else:
                 put = f"{{ r_{array.name}{at} = {value}; if (!MYTHREAD) {array.name}{at} = {value}; }}"
             out.append(f"  {loops} {put}")
         out.append("  for (int i = 0; i < 36; ++i) { r_q[i] = i * 3; if (!MYTHREAD) array_q[i] = i * 3; }")
-        out.append("  for (int i = 0; i < 512; ++i) plain[i] = twin[i] = i;\n  upc_barrier;")
+        out.append("  for (int i = 0; i < 32768; ++i) plain[i] = twin[i] = i;\n  upc_barrier;")
         return "\n".join(out)
 
     def _compare(self) -> str:
@@ -116,7 +118,7 @@ class Loops:
                 f'if (is != should) {{ fprintf(stderr, "{array.name}: "); wrong(what, {here}, is, should); }} }}'
             )
         out.append("  for (int i = 0; i < 36; ++i) if (array_q[i] != r_q[i]) wrong(what, i, array_q[i], r_q[i]);")
-        out.append("  for (int i = 0; i < 512; ++i) if (plain[i] != twin[i]) wrong(what, i, plain[i], twin[i]);")
+        out.append("  for (int i = 0; i < 32768; ++i) if (plain[i] != twin[i]) wrong(what, i, plain[i], twin[i]);")
         return "\n".join(out) + "\n}"
 
     # -- loops --------------------------------------------------------------------------------------------------------
@@ -202,7 +204,8 @@ class Loops:
             elif kind < 0.8:
                 parts.append(f"abs((int)({inner} - 7))")
             elif kind < 0.9 and pointers:
-                parts.append(r.choice([f"p[{self._index(8, counters, inner)}]", f"q[{self._index(36, counters, inner)}]"]))
+                name, size = r.choice([("p", 8), ("q", 36)])
+                parts.append(f"{name}[{self._index(size, counters, inner)}]")
             else:
                 parts.append(r.choice([inner, "3", "k"]))
         return "(" + " + ".join(parts) + ") % 1009"
@@ -259,10 +262,12 @@ class Loops:
             f"shared [] long *p = &a0[{base}]; shared [3] long *q = array_q; long *r_p = &r_a0[{base}]; "
             "long *to = plain + 100, *r_to = twin + 100; long k = 0, shift = 0; (void)p; (void)q; (void)r_p; (void)to;"
         )
-        mirror = f"{{ long *to = r_to; long k = 0; (void)to; (void)k; (void)shift; {self._mirror(loop)} twin[99] = k; }}"
+        begin = "long *to = r_to; long k = 0; (void)to; (void)k; (void)shift;"
+        mirror = f"{{ {begin} {self._mirror(loop)} twin[99] = k; }}"
+        others = f"if (MYTHREAD != {thread}) {{ for (int n = 0; n < 32768; ++n) plain[n] = twin[n]; }}"
         return (
             f"static void phase@(void) {{\n  {setting}\n  if (MYTHREAD == {thread}) {{ {loop} plain[99] = k; }}\n"
-            f"  upc_barrier;\n  {mirror}\n  if (MYTHREAD != {thread}) {{ for (int n = 0; n < 512; ++n) plain[n] = twin[n]; }}\n}}"
+            f"  upc_barrier;\n  {mirror}\n  {others}\n}}"
         )
 
     def _dealt(self) -> str:
@@ -284,7 +289,8 @@ class Loops:
         if last + shift >= size or first + shift >= size:
             shift = 0
         place = f"i + {shift}" if shift else "i"
-        affinity = r.choice(["i", f"&{written.name}[{place}]" if not written.columns else f"&{written.name}[{place}][0]", "i + 1"])
+        element = f"&{written.name}[{place}]" + ("[0]" if written.columns else "")
+        affinity = r.choice(["i", element, "i + 1"])
         value = self._value(counters, "i", others, False).replace("k", "5")
         if written.columns:
             inner = {**counters, "j": (0, written.columns - 1, 1)}

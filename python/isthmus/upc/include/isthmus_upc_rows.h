@@ -40,8 +40,8 @@ typedef struct isthmus_upc_loop {
   const isthmus_upc_pair* pairs;
   const void* const* pointers; /* private ones that the loop uses, which must not lead to shared memory */
   uint32_t row_count, pair_count, pointer_count;
-  int64_t count; /* iterations */
-  int64_t strip, done; /* iterations of a strip, and strips that were handed out */
+  int64_t count;        /* iterations */
+  int64_t strip, done;  /* iterations of a strip, and strips that were handed out */
   int32_t under_way[3]; /* of each part: transfers */
   uint64_t started;
 } isthmus_upc_loop;

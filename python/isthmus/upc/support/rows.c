@@ -116,11 +116,11 @@ static void spread(char* to, int64_t to_stride, const char* from, int64_t from_s
     memcpy(to, from, (size_t)count * bytes);
     return;
   }
-#define EACH(type)                                                             \
+#define EACH(type)                                                            \
   for (int64_t i = 0; i < count; ++i, to += to_stride, from += from_stride) { \
-    type value;                                                                \
-    memcpy(&value, from, sizeof value);                                        \
-    memcpy(to, &value, sizeof value);                                          \
+    type value;                                                               \
+    memcpy(&value, from, sizeof value);                                       \
+    memcpy(to, &value, sizeof value);                                         \
   }
   if (bytes == 8) EACH(uint64_t)
   else if (bytes == 4) EACH(uint32_t)
@@ -205,10 +205,16 @@ static void move_run(isthmus_upc_loop* loop, const isthmus_upc_row* row, int par
         spread(packed, bytes, own + i * own_stride, own_stride, count, row->bytes);
         const uint64_t a[] = {number_of(&loop->under_way[part]), offset, (uint64_t)run->stride, (uint64_t)count,
                               (uint64_t)bytes};
-        check(isthmus_request(isthmus_upc_space, rank, puts, a, 5, packed, (size_t)(count * bytes)), "write of a block");
+        check(isthmus_request(isthmus_upc_space, rank, puts, a, 5, packed, (size_t)(count * bytes)),
+              "write of a block");
       } else {
-        const uint64_t a[] = {number_of(&loop->under_way[part]), number_of(own + i * own_stride), (uint64_t)own_stride,
-                              offset, (uint64_t)run->stride, (uint64_t)count, (uint64_t)bytes};
+        const uint64_t a[] = {number_of(&loop->under_way[part]),
+                              number_of(own + i * own_stride),
+                              (uint64_t)own_stride,
+                              offset,
+                              (uint64_t)run->stride,
+                              (uint64_t)count,
+                              (uint64_t)bytes};
         check(isthmus_request(isthmus_upc_space, rank, asks, a, 7, NULL, 0), "read of a block");
       }
     }
@@ -265,7 +271,7 @@ static void await(isthmus_upc_loop* loop, int part) {
 
 /* -- how many strips -- */
 
-static int64_t given_strip; /* 0: the model chooses */
+static int64_t given_strip;                         /* 0: the model chooses */
 static double of_a_message = 2000, of_a_byte = 0.3; /* nanoseconds; measured where threads are far */
 
 static uint64_t now(void) {
@@ -316,8 +322,8 @@ void isthmus_upc_rows_measure(void) {
   if (!isthmus_upc_thread) check(isthmus_release(isthmus_upc_space, 0, offset), "start");
 }
 
-/* The first strip is waited for; after it the longer of transfer and iterations counts. A strip costs the sending of its
- * messages, about a quarter of one there and back. */
+/* The first strip is waited for; after it the longer of transfer and iterations counts. A strip costs the sending of
+ * its messages, about a quarter of one there and back. */
 static int64_t strips_of(double count, double bytes, double messages, double iteration) {
   double best = 0;
   int64_t found = 1;
