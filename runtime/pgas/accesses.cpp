@@ -12,7 +12,10 @@ namespace {
 
 void fence(isthmus_space& space) {
   space.outside("isthmus_fence");
-  if (space.far != nullptr) space.wait_until([&] { return space.far->is_implicit_done(); });
+  if (space.far != nullptr) {
+    space.go_on();  // who waits in a loop of strict accesses hears from others
+    space.wait_until([&] { return space.far->is_implicit_done(); });
+  }
   isthmus_fence_near();
 }
 

@@ -87,6 +87,14 @@ def test_loops_are_the_same_at_every_level(
     assert run(program, 2) == (0, "right on 2\n", "")
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_sanitizers_find_nothing_in_programs(tmp_path: Path, name: str) -> None:
+    program = tmp_path / name
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-Wno-overflow"]
+    build([str(PROGRAMS / file) for file in FILES[name]], Options(str(program), flags=flags))
+    assert run(program, 2) == (0, "right on 2\n", "")
+
+
 OWN = """#include <upc_relaxed.h>
 shared [4] int a[40 * THREADS];
 shared int b[40 * THREADS];
@@ -224,7 +232,7 @@ def test_a_makefile_compiles_and_links_with_flags_that_are_printed(
 
 @pytest.mark.parametrize("strip", [None, "3"])
 @pytest.mark.parametrize("transport", ["shm+mpi", "mpi"])
-@pytest.mark.parametrize("name", ["library", "blocks"])
+@pytest.mark.parametrize("name", ["library", "blocks", "order", "with_mpi"])
 def test_threads_are_ranks_of_mpi(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str, name: str, strip: str | None
 ) -> None:

@@ -34,6 +34,14 @@ static void locks(void) {
   upc_barrier;
   CHECK(counter == 99 * THREADS);
   if (!MYTHREAD) upc_lock_free(handed);
+  /* More than the library has room for at a time, all of them freed while the last thread has them. */
+  for (int i = 0; i < 150; ++i) {
+    upc_barrier;
+    if (MYTHREAD == THREADS - 1) upc_lock(handed = upc_global_lock_alloc());
+    upc_barrier;
+    if (!MYTHREAD) upc_lock_free(handed);
+  }
+  upc_barrier;
   upc_all_lock_free(lock);
   upc_lock_free(NULL);
 }

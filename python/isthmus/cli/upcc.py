@@ -71,7 +71,7 @@ from .options import shared
     default="smp",
     show_default=True,
     help="What connects threads: the memory of one computer, or MPI, whose launcher then starts the program; $MPICC "
-    "(by default mpicc) links it.",
+    "(by default mpicc) compiles and links it.",
 )
 @click.option(
     "--pkg-config",

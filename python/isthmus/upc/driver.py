@@ -66,8 +66,8 @@ def compiler() -> list[str]:
     return words
 
 
-def linker(options: Options) -> list[str]:
-    """What links: the C compiler, or that of MPI."""
+def compiler_of(options: Options) -> list[str]:
+    """What compiles and links: the C compiler, or that of MPI, which knows where mpi.h is."""
     if options.network == "smp":
         return compiler()
     words = shlex.split(os.environ.get("MPICC") or "mpicc")
@@ -85,9 +85,10 @@ def include_flags() -> list[str]:
     return [f"-I{_HERE / 'include'}", "-isystem", str(library() / "include")]
 
 
-def link_flags() -> list[str]:
+def link_flags(network: str) -> list[str]:
     folder = library() / "lib"
-    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-listhmus", "-lm"]
+    wrapped = [f"-Wl,--wrap={name}" for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")]
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-listhmus", "-lm", *(wrapped if network == "mpi" else [])]
 
 
 def preprocessed(file: str, options: Options) -> str:
@@ -98,7 +99,7 @@ def preprocessed(file: str, options: Options) -> str:
     else:
         macros |= {"__UPC_DYNAMIC_THREADS__": "1"}
     command = [
-        *compiler(), "-E", "-x", "c", *(f"-D{name}={value}" for name, value in macros.items()), *include_flags(),
+        *compiler_of(options), "-E", "-x", "c", *(f"-D{name}={value}" for name, value in macros.items()), *include_flags(),
         "-include", "isthmus_upc.h", *options.flags, file,
     ]  # fmt: skip
     return _run(command)
@@ -147,9 +148,9 @@ def build(files: Sequence[str], options: Options) -> None:
         given = [made for made in files if made not in sources]
         program = work / "program"
         command = [
-            *linker(options), "-o", str(program), *objects, *given, str(support(options)),
+            *compiler_of(options), "-o", str(program), *objects, *given, str(support(options)),
             *(flag for flag in options.flags if flag.startswith(("-g", "-fsanitize", "-p", "-m"))),
-            *options.libraries, *link_flags(),
+            *options.libraries, *link_flags(options.network),
         ]  # fmt: skip
         _run(command)
         _move(program, Path(options.output or "a.out"))
@@ -165,7 +166,7 @@ def flags(what: str, options: Options) -> str:
     """
     if what == "cflags":
         return shlex.join([*include_flags(), *_COMPILED])
-    return shlex.join([str(support(options)), *options.libraries, *link_flags()])
+    return shlex.join([str(support(options)), *options.libraries, *link_flags(options.network)])
 
 
 def _move(made: Path, to: Path) -> None:
@@ -180,7 +181,7 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
     """One file to an object file."""
     common = [f"-O{options.level}", *options.flags, "-c", "-o", str(made)]
     if not is_upc(file, options):
-        _run([*compiler(), *include_flags(), *common, file])
+        _run([*compiler_of(options), *include_flags(), *common, file])
         return
     improve = Improve(*(wanted and options.level != "0" for wanted in (options.local, options.deal, options.blocks)))
     report: list[str] = []
@@ -193,14 +194,14 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
     written = work / f"{made.stem}.i"
     written.write_text(text)
     flags = [flag for flag in common if not flag.startswith(("-D", "-U", "-I"))]
-    _run([*compiler(), *_COMPILED, *flags, "-x", "cpp-output", str(written)])
+    _run([*compiler_of(options), *_COMPILED, *flags, "-x", "cpp-output", str(written)])
 
 
 def support(options: Options) -> Path:
     """The support library, which is compiled once for every compiler."""
     sanitizers = [flag for flag in options.flags if flag.startswith(("-fsanitize", "-m"))]
     mpi = ["-DISTHMUS_UPC_MPI"] if options.network == "mpi" else []
-    command = [*linker(options), "-std=gnu11", "-O2", *include_flags(), *sanitizers, *mpi]
+    command = [*compiler_of(options), "-std=gnu11", "-O2", *include_flags(), *sanitizers, *mpi]
     sources = sorted((_HERE / "support").iterdir())
     content = b"".join(source.read_bytes() for source in [*sources, *sorted((_HERE / "include").glob("isthmus_*.h"))])
     key = hashlib.sha256(content + repr((command, shutil.which(command[0]))).encode()).hexdigest()[:16]

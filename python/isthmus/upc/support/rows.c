@@ -7,7 +7,7 @@
 
 #include "internal.h"
 #include "isthmus_upc_rows.h"
-#include "rows.h"
+#include "starts.h"
 
 enum { parts = 3 };
 enum { near_strip = 1024, most_strip = 1 << 17, most_bytes = 64 << 20, payload = 7168 };

@@ -7,9 +7,15 @@
 #include <unistd.h>
 
 #include "internal.h"
-#include "rows.h"
+#include "starts.h"
 #ifdef ISTHMUS_UPC_MPI
 #include <isthmus/isthmus_mpi.h>
+/* What the linker makes of calls with --wrap. */
+int __real_MPI_Init_thread(int* argc, char*** argv, int wanted, int* given);
+int __real_MPI_Finalize(void);
+int __wrap_MPI_Init(int* argc, char*** argv);
+int __wrap_MPI_Init_thread(int* argc, char*** argv, int wanted, int* given);
+int __wrap_MPI_Finalize(void);
 #endif
 
 isthmus_space* isthmus_upc_space;
@@ -116,14 +122,25 @@ static void leave(int status, void* unused) {
   check(isthmus_space_leave(isthmus_upc_space), "end of the program");
   check(isthmus_leave(team), "end of the program");
 #ifdef ISTHMUS_UPC_MPI
-  MPI_Finalize();
+  __real_MPI_Finalize();
 #endif
 }
 
 #ifdef ISTHMUS_UPC_MPI
+/* The program's own calls: MPI has begun before main, and ends after it. */
+int __wrap_MPI_Init(int* argc, char*** argv) {
+  (void)argc, (void)argv;
+  return MPI_SUCCESS;
+}
+int __wrap_MPI_Init_thread(int* argc, char*** argv, int wanted, int* given) {
+  (void)argc, (void)argv, (void)wanted;
+  return MPI_Query_thread(given);
+}
+int __wrap_MPI_Finalize(void) { return MPI_SUCCESS; }
+
 static void find_each_other(void) {
   int given;
-  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+  __real_MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
   check(isthmus_join_mpi(MPI_COMM_WORLD, &team), "start");
 }
 #else
@@ -152,6 +169,7 @@ static void __attribute__((constructor)) join(void) {
     }
   check(isthmus_space_make(team, NULL, &isthmus_upc_space), "start");
   isthmus_upc_own = isthmus_cast(isthmus_upc_space, isthmus_upc_thread, 0);
+  isthmus_upc_locks_start();
   isthmus_upc_rows_start();
   place_objects();
   check(isthmus_allocate_all(isthmus_upc_space, 64, &ends), "start");
