@@ -99,8 +99,8 @@ def preprocessed(file: str, options: Options) -> str:
     else:
         macros |= {"__UPC_DYNAMIC_THREADS__": "1"}
     command = [
-        *compiler_of(options), "-E", "-x", "c", *(f"-D{name}={value}" for name, value in macros.items()), *include_flags(),
-        "-include", "isthmus_upc.h", *options.flags, file,
+        *compiler_of(options), "-E", "-x", "c", *(f"-D{name}={value}" for name, value in macros.items()),
+        *include_flags(), "-include", "isthmus_upc.h", *options.flags, file,
     ]  # fmt: skip
     return _run(command)
 

@@ -12,9 +12,6 @@ from .tree import Node, Symbol
 from .types import is_shared, private, ultimate
 from .writer import Pieces, text_of
 
-#: Iterations below which nothing is gained.
-_LEAST = 4
-
 
 class BlockEmission(LocalEmission):
     #: Functions that this file defines, which may do anything.
@@ -167,13 +164,14 @@ class BlockEmission(LocalEmission):
         pairs = ", ".join(f"{{{one}, {other}, {int(same)}}}" for one, other, same in plan.pairs)
         pointers = ", ".join(f"(const void *)({text_of(self.value(pointer))})" for pointer in plan.pointers)
         out: Pieces = [
+            f"int isthmus_upc_left_{n} = 1; if ({count} >= isthmus_upc_least) {{"
             f"static isthmus_upc_site {site}; isthmus_upc_row {rows}[] = {{{', '.join(texts)}}};",
             f"static const isthmus_upc_pair isthmus_upc_pairs_{n}[] = {{{pairs}}};" if pairs else "",
             f"const void *const isthmus_upc_pointers_{n}[] = {{{pointers}}};" if pointers else "",
             f"isthmus_upc_loop {loop} = {{&{site}, {rows}, {f'isthmus_upc_pairs_{n}' if pairs else '0'}, "
             f"{f'isthmus_upc_pointers_{n}' if pointers else '0'}, {len(texts)}, {len(plan.pairs)}, "
             f"{len(plan.pointers)}, {count}}};",
-            f"if ({count} >= {_LEAST} && isthmus_upc_rows_begin(&{loop})) {{"
+            f"if (isthmus_upc_rows_begin(&{loop})) {{ isthmus_upc_left_{n} = 0;"
             f"int64_t isthmus_upc_strip_{n}, isthmus_upc_before_{n} = 0;"
             f"while ((isthmus_upc_strip_{n} = isthmus_upc_rows_next(&{loop})) > 0) {{",
         ]
@@ -193,7 +191,7 @@ class BlockEmission(LocalEmission):
         out += [
             f"for (int64_t {at} = 0; {at} < isthmus_upc_strip_{n}; ++{at}) {{ "
             f"{bind(f'(isthmus_upc_before_{n} + {at})')}", inner,
-            f"}} isthmus_upc_before_{n} += isthmus_upc_strip_{n}; }} {end} }} else {{",
+            f"}} isthmus_upc_before_{n} += isthmus_upc_strip_{n}; }} {end} }} }} if (isthmus_upc_left_{n}) {{",
         ]  # fmt: skip
         silent, self.silent = self.silent, True
         out += [plain(), "}"]

@@ -46,6 +46,8 @@ typedef struct isthmus_upc_loop {
   uint64_t started;
 } isthmus_upc_loop;
 
+/* Iterations below which nothing is gained: fewer where an access may be a message. */
+extern int64_t isthmus_upc_least;
 /* Whether it can be done in blocks; begins with the first strip. */
 int isthmus_upc_rows_begin(isthmus_upc_loop* loop);
 /* Iterations of the next strip, whose rows are there; 0: there is none, and all that was written has arrived. */

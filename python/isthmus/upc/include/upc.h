@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <upc_types.h>
 
-
 void upc_global_exit(int status);
 void upc_poll(void); /* no part of UPC 1.3, but of other compilers: messages are handled */
 

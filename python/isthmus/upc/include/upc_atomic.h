@@ -1,8 +1,8 @@
 /* Atomic operations, UPC 1.3 optional library. */
 #ifndef ISTHMUS_UPC_ATOMIC_H
 #define ISTHMUS_UPC_ATOMIC_H
-#include <upc_types.h>
 #include <stddef.h>
+#include <upc_types.h>
 #define UPC_GET 512UL
 #define UPC_SET 1024UL
 #define UPC_CSWAP 2048UL

@@ -280,13 +280,17 @@ static uint64_t now(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+int64_t isthmus_upc_least;
+
 void isthmus_upc_rows_start(void) {
+  isthmus_upc_least = head()->far ? 4 : 32;
   const char* const strip = getenv("ISTHMUS_UPC_STRIP");
   if (strip) {
     char* end;
     const long long number = strtoll(strip, &end, 10);
     if (number < 1 || *end) isthmus_upc_refuse("ISTHMUS_UPC_STRIP is '%s' and no number of iterations", strip);
     given_strip = number;
+    isthmus_upc_least = 2;
   }
   if (!head()->far) return;
   check(isthmus_handle(isthmus_upc_space, asks, asked, NULL), "start");
@@ -368,7 +372,18 @@ static void end_strip(isthmus_upc_loop* loop, int64_t strip) {
   }
 }
 
-/* Iterations of a strip; 0: a row that is written and read at several places would take too much memory. */
+/* Whether each element is on a line of the cache of its own: a copy of such a row was slower than accesses that do not
+ * leave the memory of the node. */
+static int is_wide(const isthmus_upc_row* row) {
+  enum { line = 64 };
+  int64_t stride;
+  const int64_t period = period_of(row, &stride), step = row->step * (int64_t)row->bytes;
+  const int64_t next = period <= isthmus_upc_threads ? stride : step;
+  return next > line || next < -line;
+}
+
+/* Iterations of a strip; 0: the accesses stay as they are, as a row that is written and read at several places would
+ * take too much memory, or as nothing would be gained. */
 static int64_t strip_of(const isthmus_upc_loop* loop) {
   double bytes = 0, messages = 0;
   int64_t most = most_strip;
@@ -378,6 +393,7 @@ static int64_t strip_of(const isthmus_upc_loop* loop) {
     if (!row->use) continue;
     const int64_t to = row->fixed ? row->from : loop->count - 1 + row->to;
     if (!row->total && whole(row, row->from, to)) continue;
+    if (!head()->far && !given_strip && !row->fixed && is_wide(row)) return 0;
     if (!row->fixed) bytes += row->bytes * (row->use == 3 ? 2 : 1);
     ++messages;
     together |= (row->use & 2) && row->from < row->to;
