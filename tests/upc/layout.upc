@@ -74,6 +74,25 @@ static void casts(void) {
   CHECK((int*)(shared int*)NULL == NULL);
 }
 
+shared int* stepped;
+static shared [3] double* by_three;
+shared [] char* on_one;
+static shared int (*pairs_of)[2];
+shared int twos[N * THREADS][2];
+
+/* Pointers that are in memory, one element at a time. */
+static void steps(void) {
+  stepped = cyclic, by_three = blocks, on_one = one, pairs_of = twos;
+  for (int i = 0; i < N * THREADS; ++i, stepped++, ++by_three) {
+    CHECK(stepped == &cyclic[i] && upc_threadof(stepped) == i % THREADS && upc_phaseof(stepped) == 0);
+    CHECK(by_three == &blocks[i] && upc_threadof(by_three) == i / 3 % THREADS && upc_phaseof(by_three) == i % 3);
+  }
+  for (int i = 0; i < 40; ++i) CHECK(on_one == &one[i] && ++on_one == &one[i + 1]);
+  for (int i = 0; i < N; ++i, pairs_of++) CHECK((shared int*)pairs_of == &twos[i][0]);
+  shared int* const before = stepped++;
+  CHECK(stepped - before == 1 && (stepped -= 2, stepped++ == before - 1) && --stepped == before - 1);
+}
+
 static void sizes(void) {
   CHECK(sizeof cyclic == N * THREADS * sizeof(int) && sizeof(cyclic[0]) == sizeof(int) && sizeof blocks[0] == 8);
   CHECK(upc_blocksizeof(blocks) == 3 && upc_blocksizeof(cyclic) == 1 && upc_blocksizeof(one) == 0);
@@ -89,6 +108,7 @@ static void sizes(void) {
 int main(void) {
   places();
   arithmetic();
+  steps();
   upc_barrier;
   casts();
   sizes();

@@ -1,8 +1,10 @@
 """UPC 1.3: programs become C that uses libisthmus.
 
+- ``affine``: numbers that change with the counter of a loop by the same amount
 - ``constants``: constants and what operators make of them
 - ``driver``: from files to a program: preprocessor, translation, C compiler, linker
 - ``emit``: declarations and statements as C has them
+- ``emit_blocks``: loops in blocks: strips, and the loop as it was
 - ``emit_expressions``: expressions: accesses to shared memory become calls
 - ``emit_local``: what is the thread's own: iterations without tests, accesses as plain C
 - ``emit_types``: types as C has them
@@ -13,6 +15,7 @@
 - ``messages``: errors at the user's line and column
 - ``parse_declarations``: declarations are read, names are made known
 - ``reader``: what all parts of the parser use
+- ``rows``: which accesses of a loop are made in blocks, and what keeps others from it
 - ``statements``: statements of C and of UPC, and the parser as a whole
 - ``tokens``: words of a preprocessed file
 - ``translate``: one file of UPC, as one of C

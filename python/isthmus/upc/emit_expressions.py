@@ -7,6 +7,7 @@ from collections.abc import Callable
 from .emit_blocks import BlockEmission
 from .emit_local import PLAIN, Improve
 from .layout import size_of
+from .loops import symbol_of
 from .tokens import Token
 from .tree import Node
 from .types import (
@@ -330,6 +331,11 @@ class ExpressionEmission(BlockEmission):
             if inner_of(left).kind != "ident":
                 return self.moved(left, ["1"], sign, "isthmus_upc_move" if before else "isthmus_upc_move_after")
             value = self.value(left)
+            target, symbol = left.type.target, symbol_of(left)
+            in_memory = symbol is not None and (symbol.file_level or symbol.storage == "static")
+            if before and sign == "+" and in_memory and not left.type.qualifiers and self.elements(target) == "1":
+                size = f"sizeof({self.declare(private(ultimate(target)))})"
+                return ["isthmus_upc_next(&(", value, f"), {size}, {block_of(target)}, {self.ranks})"]
             new = self.add(value, ["1"], left.type, sign == "-")
             if before:
                 return ["(", value, "=", new, ")"]

@@ -73,6 +73,15 @@ static inline isthmus_shared isthmus_upc_move_after(isthmus_shared* p, int64_t e
   *p = isthmus_shared_add(before, elements, bytes, block, ranks);
   return before;
 }
+/* One element further, where only what changes is read and written: for pointers that are in memory. */
+static inline isthmus_shared isthmus_upc_next(isthmus_shared* p, uint64_t bytes, uint32_t block, uint32_t ranks) {
+  if (block == 1) {
+    if (++p->rank == ranks) p->rank = 0, p->offset += bytes;
+  } else {
+    *p = isthmus_shared_add(*p, 1, bytes, block, ranks);
+  }
+  return *p;
+}
 static inline int isthmus_upc_is_mine(isthmus_shared p) { return p.rank == isthmus_upc_thread; }
 static inline int isthmus_upc_is_turn(int64_t number, int64_t threads) {
   const int64_t turn = number % threads;
