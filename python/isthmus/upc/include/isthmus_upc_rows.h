@@ -29,9 +29,11 @@ typedef struct isthmus_upc_pair {
   uint16_t one, other, same; /* same: of one array or pointer, so that numbers of elements tell them apart */
 } isthmus_upc_pair;
 
-/* What is known of a loop from the last time. */
+/* What is known of a loop from the last times. */
 typedef struct isthmus_upc_site {
   double iteration; /* nanoseconds of one; 0: not known */
+  double took[2]; /* the same with all that is under way: in as few strips as there can be, and in more; 0: not known */
+  uint32_t runs;
 } isthmus_upc_site;
 
 typedef struct isthmus_upc_loop {
@@ -40,10 +42,11 @@ typedef struct isthmus_upc_loop {
   const isthmus_upc_pair* pairs;
   const void* const* pointers; /* private ones that the loop uses, which must not lead to shared memory */
   uint32_t row_count, pair_count, pointer_count;
-  int64_t count;        /* iterations */
-  int64_t strip, done;  /* iterations of a strip, and strips that were handed out */
-  int32_t under_way[3]; /* of each part: transfers */
-  uint64_t started;
+  int64_t count;           /* iterations */
+  int64_t strip, done;     /* iterations of a strip, and strips that were handed out */
+  int32_t under_way[3];    /* of each part: transfers */
+  uint64_t started, begun; /* the strip, and the loop; 0: times do not matter */
+  int32_t more;            /* than as few strips as there can be */
 } isthmus_upc_loop;
 
 /* Iterations below which nothing is gained: fewer where an access may be a message. */

@@ -372,6 +372,13 @@ static void end_strip(isthmus_upc_loop* loop, int64_t strip) {
   }
 }
 
+/* Whether more strips are: as the model says, unless it was found to be wrong, which is looked at again sometimes. */
+static int is_better(isthmus_upc_site* site) {
+  enum { again = 32 };
+  const int better = !site->took[1] || !site->took[0] || site->took[1] < site->took[0];
+  return ++site->runs % again == 0 ? !better : better;
+}
+
 /* Whether each element is on a line of the cache of its own: a copy of such a row was slower than accesses that do not
  * leave the memory of the node. */
 static int is_wide(const isthmus_upc_row* row) {
@@ -384,7 +391,7 @@ static int is_wide(const isthmus_upc_row* row) {
 
 /* Iterations of a strip; 0: the accesses stay as they are, as a row that is written and read at several places would
  * take too much memory, or as nothing would be gained. */
-static int64_t strip_of(const isthmus_upc_loop* loop) {
+static int64_t strip_of(isthmus_upc_loop* loop) {
   double bytes = 0, messages = 0;
   int64_t most = most_strip;
   int together = 0;
@@ -403,8 +410,11 @@ static int64_t strip_of(const isthmus_upc_loop* loop) {
   if (together) return loop->count <= most ? loop->count : 0;
   int64_t strip = given_strip ? given_strip : near_strip;
   if (head()->far && !given_strip) {
+    const int64_t fewest = (loop->count + most - 1) / most;
     const int64_t strips = strips_of((double)loop->count, bytes * (double)loop->count, messages, loop->site->iteration);
+    loop->more = strips > fewest && is_better(loop->site);
     strip = (loop->count + strips - 1) / strips;
+    if (!loop->more) strip = most;
   }
   if (strip > most) strip = most;
   return strip < loop->count ? strip : loop->count;
@@ -444,6 +454,7 @@ int isthmus_upc_rows_begin(isthmus_upc_loop* loop) {
   }
   loop->strip = strip_of(loop);
   if (!loop->strip || !take_memory(loop)) return 0;
+  loop->begun = head()->far ? now() : 0;
   begin_strip(loop, 0);
   return 1;
 }
@@ -457,6 +468,11 @@ int64_t isthmus_upc_rows_next(isthmus_upc_loop* loop) {
   }
   if (begin >= loop->count) {
     for (int part = 0; part < parts; ++part) await(loop, part);
+    if (loop->begun) {
+      double* const took = &loop->site->took[loop->more];
+      const double each = (double)(now() - loop->begun) / (double)loop->count;
+      *took = *took ? (*took + each) / 2 : each;
+    }
     return 0;
   }
   if (end_of(loop, strip) < loop->count) begin_strip(loop, strip + 1);
