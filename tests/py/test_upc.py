@@ -24,6 +24,7 @@ FILES = {
     "forall": ["forall.upc"],
     "own": ["own.upc"],
     "blocks": ["blocks.upc"],
+    "distant": ["distant.upc"],
     "library": ["library.upc"],
     "io": ["io.upc"],
     "collectives": ["collectives.upc"],
@@ -232,7 +233,7 @@ def test_a_makefile_compiles_and_links_with_flags_that_are_printed(
 
 @pytest.mark.parametrize("strip", [None, "3"])
 @pytest.mark.parametrize("transport", ["shm+mpi", "mpi"])
-@pytest.mark.parametrize("name", ["library", "blocks", "order", "with_mpi"])
+@pytest.mark.parametrize("name", ["library", "blocks", "distant", "order", "with_mpi"])
 def test_threads_are_ranks_of_mpi(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str, name: str, strip: str | None
 ) -> None:
