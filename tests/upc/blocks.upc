@@ -23,6 +23,9 @@ int limit = N;
 
 static long owner(shared void* p) { return (long)upc_threadof(p); }
 
+static int wrong;
+#define CHECK_LATER(condition) (wrong += !(condition)) /* without a call */
+
 static void fill(void) {
   upc_barrier;
   if (MYTHREAD == 0) {
@@ -116,6 +119,28 @@ static void aliases(void) {
   upc_barrier;
 }
 
+/* A private pointer into a row that lies in several blocks, which would be copied. */
+static void privately(void) {
+  upc_barrier;
+  if (MYTHREAD == 0) {
+    long* const mine = (long*)&seven[0];
+    long before = 0, sum = 0;
+    for (int i = 7; i < N; ++i) before += seven[i];
+    for (int i = 0; i < N; ++i) {
+      if (i < 7) mine[i] = -i;
+      sum += seven[i];
+    }
+    CHECK(sum == before - 21);
+    for (int i = 0; i < N; ++i) {
+      seven[i] = 2 * i + 1;
+      if (i < 7) sum = mine[i];
+      CHECK_LATER(sum == (i < 7 ? 2 * i + 1 : 13));
+    }
+    CHECK(!wrong);
+  }
+  upc_barrier;
+}
+
 static void nests(void) {
   upc_forall (int i = 0; i < N * THREADS; i++; &row[i][0])
     for (int j = 0; j < N; ++j) row[i][j] = i * N + j;
@@ -169,7 +194,7 @@ static void orders(void) {
 }
 
 int main(void) {
-  fill(), reads(), writes(), aliases(), nests(), orders();
+  fill(), reads(), writes(), aliases(), privately(), nests(), orders();
   RIGHT();
   return 0;
 }
