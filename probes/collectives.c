@@ -33,6 +33,32 @@ static int blocking(const Item* item, const Team* team, int count, double* value
   return taken;
 }
 
+/* Repetitions behind barriers before the first that counts. */
+enum { WARM = 20 };
+
+/* As OSU's and Intel's benchmarks have it: behind a barrier, by MPI_Wtime, whose reading is part of it; the mean of the
+ * ranks, and how far they are apart. */
+static int behind_barriers(const Item* item, const Team* team, int count, double* values) {
+  Operation operation;
+  (void)operation_make(&operation, item_text(item, "name"), (int)item_integer(item, "bytes"), team);
+  double *sum = columns(count), *longest = sum + count, *shortest = longest + count;
+  for (int i = -WARM; i < count; i++) {
+    MPI_Barrier(team->comm);
+    const double begin = MPI_Wtime();
+    operation_do(&operation, NULL);
+    const double took = MPI_Wtime() - begin;
+    if (i >= 0) sum[i] = longest[i] = shortest[i] = took;
+  }
+  MPI_Reduce(team->me == 0 ? MPI_IN_PLACE : sum, sum, count, MPI_DOUBLE, MPI_SUM, 0, team->comm);
+  greatest(team, longest, count);
+  MPI_Reduce(team->me == 0 ? MPI_IN_PLACE : shortest, shortest, count, MPI_DOUBLE, MPI_MIN, 0, team->comm);
+  for (int i = 0; i < count && team->me == 0; i++) {
+    values[2 * i] = sum[i] / team->size;
+    values[2 * i + 1] = longest[i] - shortest[i];
+  }
+  return team->me ? 0 : count;
+}
+
 /* Computes in tests + 1 pieces; between them looks after the request until it is done, as calls beyond that are no part
  * of the operation. Returns the seconds within MPI_Test. */
 static double compute(double seconds, int tests, MPI_Request* request) {
@@ -129,6 +155,7 @@ static const char* prepare(Item* item, const Team* team) {
 
 static int collective(const Item* item, const Team* team, int count, double* values) {
   const bool blocks = item_integer(item, "blocking") != 0;
+  if (blocks && item_is(item, "start", "barrier")) return behind_barriers(item, team, count, values);
   return blocks ? blocking(item, team, count, values) : nonblocking(item, team, count, values);
 }
 

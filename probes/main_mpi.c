@@ -38,7 +38,7 @@ static const Kind kinds[] = {
      "name:barrier|bcast|reduce|allreduce|gather|gatherv|allgather|allgatherv|scatter|scatterv|alltoall|alltoallv|"
      "alltoallw|reduce_scatter|reduce_scatter_block|scan|exscan|neighbor_allgather|neighbor_allgatherv|"
      "neighbor_alltoall|neighbor_alltoallv|neighbor_alltoallw bytes:size ranks:count=0 members:list= blocking:flag=1 "
-     "tests:number=0 compute:seconds=0",
+     "tests:number=0 compute:seconds=0 start:clocks|barrier=clocks",
      0, 0, &code_collective},
     {"flag", "a:rank b:rank", 1, 0, &code_flag},
 #ifdef ISTHMUS

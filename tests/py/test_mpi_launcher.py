@@ -154,10 +154,15 @@ def test_without_a_launcher() -> None:
         ("mpirun -c 2 taskset -c 0,1", 2, "mpirun -c 3 taskset -c 0,1"),
         ("mpirun -n 2 sh -c exec", 2, "mpirun -n 3 sh -c exec"),
         ("mpirun --some-queue test -n 2", 2, "mpirun --some-queue test -n 3"),
+        ("taskset -c 0 mpirun -n 1", 1, "taskset -c 0 mpirun -n 3"),
+        ("taskset -c 0,1 mpirun --oversubscribe", None, "taskset -c 0,1 mpirun --oversubscribe -n 3"),
+        ("nice -n 5 mpirun -np 2 nice -n 5", 2, "nice -n 5 mpirun -np 3 nice -n 5"),
+        ("env A=b timeout -k 3 9 mpirun -c 2", 2, "env A=b timeout -k 3 9 mpirun -c 3"),
+        ("sh -c true", None, "sh -c true -n 3"),
     ],
 )
-def test_options_of_a_program_before_the_ranks_are_its_own(words: str, ranks: int | None, with_three: str) -> None:
-    """``taskset -c 1`` was taken for a second number of ranks, and refused."""
+def test_options_of_other_programs_are_their_own(words: str, ranks: int | None, with_three: str) -> None:
+    """``taskset -c 1``, behind the launcher or before it, was taken for a number of ranks, and refused."""
     parsed = Launcher.parse(words)
     assert parsed.ranks == ranks
     assert parsed.command("app", ranks=3) == [*with_three.split(), "app"]

@@ -98,6 +98,17 @@ def test_every_collective(name: str, ranks: int, tmp_path: Path) -> None:
         assert one.values.shape[1] == (4 if one.item.name.startswith("i") else 2)
 
 
+def test_a_collective_behind_barriers_is_the_mean_of_ranks(tmp_path: Path) -> None:
+    """As peers have it: ranks lie between none and twice their mean, and no repetition is left out."""
+    items = [f"{n} collective name={name} bytes={n} start=barrier" for name, n in (("allreduce", 8), ("bcast", 4096))]
+    for one in measured(items, "openmpi", 2, tmp_path, undisturbed(), samples="40 40"):
+        mean, apart = one.column("time"), one.column("skew")
+        assert len(mean) == 40
+        assert (mean > 0).all()
+        assert (apart >= 0).all()
+        assert (apart <= 2 * mean + 1e-9).all()
+
+
 def test_overlap_adds_up(tmp_path: Path) -> None:
     """The whole is what is computed and what is exposed; calls in between cost the processor time."""
     first = undisturbed()

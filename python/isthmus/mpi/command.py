@@ -197,6 +197,8 @@ def with_ranks(words: Sequence[str], ranks: int) -> list[str]:
     (['srun', '-n', '2'], ['srun', '-N', '2', '-n', '2'])
     >>> with_ranks(["mpirun", "--oversubscribe", "nice", "-n", "5"], 2)
     ['mpirun', '-n', '2', '--oversubscribe', 'nice', '-n', '5']
+    >>> with_ranks(["taskset", "-c", "0", "mpirun", "-n", "1"], 2)
+    ['taskset', '-c', '0', 'mpirun', '-n', '2']
     """
     apart = take_apart(words)
     behind = len(words) if apart.launcher is None or not apart.programs else apart.launcher + 1
@@ -206,12 +208,16 @@ def with_ranks(words: Sequence[str], ranks: int) -> list[str]:
 
 def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
     """Where a launcher's words say the number of ranks (first word, and that behind the last), it, and its option."""
-    options = (*_RANKS, "-c") if words and launcher_name(words[0]) not in ("srun", "aprun") else _RANKS
     apart = take_apart(words)
+    # What is before the launcher has options of its own: taskset -c 0 mpirun, nice -n 5 mpirun.
+    named = (i for i, word in enumerate(words) if launcher_name(word))
+    launcher = apart.launcher if apart.launcher is not None else next(named, 0)
+    name_of_it = launcher_name(words[launcher]) if words else None
+    options = _RANKS if name_of_it in ("srun", "aprun") else (*_RANKS, "-c")
     program = len(words) if apart.launcher is None or not apart.programs else apart.programs[0]
     wrapped = program < len(words) and os.path.basename(words[program]) in _WRAPPERS
     found: tuple[int, int, int, str] | None = None
-    i = 1
+    i = launcher + 1
     while i < len(words):
         first = i
         name, equals, value = words[i].partition("=")
@@ -225,7 +231,7 @@ def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
         if not value and not equals:
             number = words[i] if i < len(words) else ""
             i += 1
-        if name == "-c" and launcher_name(words[0]) is None and not number.isdecimal():
+        if name == "-c" and name_of_it is None and not number.isdecimal():
             continue  # sh -c 'COMMAND' of a wrapper
         if found is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
             raise InvalidInput(f"{' '.join(words)}: {name} takes one number of ranks, such as {name} 4")
