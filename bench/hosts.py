@@ -248,6 +248,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", default="200mbit", help="of every link")
     parser.add_argument("--burst", default="8k", help="bytes that pass at once after a pause")
+    parser.add_argument(
+        "--peak", metavar="RATE", help="at which they pass: a little more than --rate is nearer to a wire"
+    )
     parser.add_argument("--measured", type=float, metavar="SECONDS", help="parameters of isthmus measure, in so many")
     parser.add_argument("--machine", metavar="FILE", help="what isthmus measure wrote of such hosts")
     parser.add_argument("--repeat", type=int, default=5)
@@ -258,7 +261,7 @@ def main() -> None:
     if missing := obstacle():
         print(f"no hosts with a network between them: {missing}")
         return
-    with tempfile.TemporaryDirectory() as scratch, hosts(2, options.rate, options.burst) as there:
+    with tempfile.TemporaryDirectory() as scratch, hosts(2, options.rate, options.burst, peak=options.peak) as there:
         folder = Path(scratch)
         folder.chmod(0o755)
         words, home = there.openmpi(), there.inside()
@@ -281,7 +284,10 @@ def main() -> None:
             figures["collectives"] = collectives(words, home, level, folder)
         program = (folder / "hosts").read_bytes()
     if options.part in (None, "four"):
-        with tempfile.TemporaryDirectory() as scratch, hosts(4, options.rate, options.burst) as there:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            hosts(4, options.rate, options.burst, peak=options.peak) as there,
+        ):
             folder = Path(scratch)
             folder.chmod(0o755)
             (folder / "hosts").write_bytes(program)

@@ -4,7 +4,8 @@ Messages between them take time that no processor spends, as shared memory never
 link has a rate of its own in each direction. Needs root and iproute2; :func:`obstacle` says what is missing.
 
 The token bucket lets its bytes pass at once after a pause, as no wire does: messages below it say nothing. 8k holds the
-rate at 200 Mbit/s, 1 Gbit/s needs 64k.
+rate at 200 Mbit/s, 1 Gbit/s needs 64k. With a peak rate a second bucket, of two packets, holds what the first lets pass
+to that rate, so that messages below the first take nearly as long as on a wire.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class Hosts:
 
 @contextlib.contextmanager
 def hosts(
-    count: int, rates: Rates | Sequence[Rates] = "200mbit", burst: str = "8k", mtu: int = 1500
+    count: int, rates: Rates | Sequence[Rates] = "200mbit", burst: str = "8k", mtu: int = 1500, peak: str | None = None
 ) -> Iterator[Hosts]:
     """Make hosts, and remove them and whatever runs on them at the end, also where a signal ends the program.
 
@@ -142,6 +143,8 @@ def hosts(
     mtu : int
         Bytes of a packet without its frame. Packets of 1,500 bytes take up to half of the processors at 200 Mbit/s,
         those of 9,000 hardly any.
+    peak : str, optional
+        Rate at which the burst passes, such as a few per cent more than the rate; without it, it passes at once.
     """
     _remove_orphans()
     each = list(rates) if isinstance(rates, Sequence) and not isinstance(rates, (str, tuple)) else [rates] * count
@@ -150,7 +153,7 @@ def hosts(
     with _ended_by_signals(), tempfile.TemporaryDirectory(prefix="hosts-") as folder:
         os.chmod(folder, 0o755)
         try:
-            _make(names, switch, [rate if isinstance(rate, tuple) else (rate, rate) for rate in each], burst, mtu)
+            _make(names, switch, [rate if isinstance(rate, tuple) else (rate, rate) for rate in each], burst, mtu, peak)
             yield Hosts(names, Path(folder))
         finally:
             for number in SIGNALS:
@@ -160,7 +163,9 @@ def hosts(
                 _remove(name)
 
 
-def _make(names: Sequence[str], switch: str, rates: Sequence[tuple[str, str]], burst: str, mtu: int) -> None:
+def _make(
+    names: Sequence[str], switch: str, rates: Sequence[tuple[str, str]], burst: str, mtu: int, peak: str | None
+) -> None:
     table = "127.0.0.1 localhost\n" + "".join(f"{SUBNET}.{i + 1} {name}\n" for i, name in enumerate(names))
     _do("ip", "netns", "add", switch)
     _do("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
@@ -177,6 +182,7 @@ def _make(names: Sequence[str], switch: str, rates: Sequence[tuple[str, str]], b
             _do("ip", "-n", name, "link", "set", device, "up")
         for space, device, rate in ((name, "eth0", out), (switch, port, into)):
             shape = ["rate", rate, "burst", burst, "latency", "50ms"]
+            shape += ["peakrate", peak, "minburst", str(2 * (mtu + 14))] if peak else []
             _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "tbf", *shape)
         # BBR loses much of the rate whenever a host changes its partner.
         reno = ["sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"]
