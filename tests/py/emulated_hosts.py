@@ -4,8 +4,9 @@ Messages between them take time that no processor spends, as shared memory never
 link has a rate of its own in each direction. Needs root and iproute2; :func:`obstacle` says what is missing.
 
 The token bucket lets its bytes pass at once after a pause, as no wire does: messages below it say nothing. 8k holds the
-rate at 200 Mbit/s, 1 Gbit/s needs 64k. With a peak rate a second bucket, of two packets, holds what the first lets pass
-to that rate, so that messages below the first take nearly as long as on a wire.
+rate at 200 Mbit/s, 1 Gbit/s needs 64k. With a peak rate a second bucket, of one packet, holds what the first lets pass
+to that rate, so that all messages take about as long as on a wire, whatever was sent before. The kernel lets a packet
+pass some 12 us late: where the peak rate is too low to make up for that, the rate is not held.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def hosts(
         Bytes of a packet without its frame. Packets of 1,500 bytes take up to half of the processors at 200 Mbit/s,
         those of 9,000 hardly any.
     peak : str, optional
-        Rate at which the burst passes, such as a few per cent more than the rate; without it, it passes at once.
+        Rate at which the burst passes; without it, it passes at once. 280mbit holds 200mbit with a burst of 4k.
     """
     _remove_orphans()
     each = list(rates) if isinstance(rates, Sequence) and not isinstance(rates, (str, tuple)) else [rates] * count
@@ -182,7 +183,7 @@ def _make(
             _do("ip", "-n", name, "link", "set", device, "up")
         for space, device, rate in ((name, "eth0", out), (switch, port, into)):
             shape = ["rate", rate, "burst", burst, "latency", "50ms"]
-            shape += ["peakrate", peak, "minburst", str(2 * (mtu + 14))] if peak else []
+            shape += ["peakrate", peak, "minburst", str(mtu + 14)] if peak else []
             _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "tbf", *shape)
         # BBR loses much of the rate whenever a host changes its partner.
         reno = ["sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"]
