@@ -114,6 +114,8 @@ void bind_options(nb::module_& module) {
           },
           nb::kw_only(), "socket"_a, "node"_a, "network"_a, "record"_a, "receive"_a, "seed"_a, "copy_rate"_a,
           "reduce_rate"_a, "start"_a, "symmetry"_a, "skip"_a)
+      .def_rw("windows", &SimulationOptions::windows,
+              "Whether to go in windows of time where that is faster; the result is the same.")
       .def(
           "add_time",
           [](SimulationOptions& o, bool reduces, std::uint64_t bytes, double time) {

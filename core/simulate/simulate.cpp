@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "simulate/engine/dependencies.hpp"
 #include "simulate/engine/variants.hpp"
+#include "simulate/engine/windows.hpp"
 #include "simulate/shortcuts/skip_iterations.hpp"
 #include "simulate/shortcuts/symmetry.hpp"
 
@@ -19,6 +20,10 @@ Simulated simulate_all(const Schedule& schedule, const SimulationOptions& option
   const bool plain = shape.cpus == 1 && shape.nics == 1 && options.places.topology == nullptr &&
                      options.noise.kind == NoiseSpec::Kind::none && !options.stop_at_ties;
   if (options.model != Model::loggops) return simulate_network(schedule, options, std::move(dependencies));
+  if (plain && options.windows && fits_windows(schedule, shape, options) && windows_pay(schedule)) {
+    if (auto result = simulate_in_windows(schedule, options, std::move(dependencies))) return *std::move(result);
+    dependencies = Dependencies(schedule);
+  }
   return plain ? simulate_plain(schedule, options, std::move(dependencies))
                : simulate_general(schedule, options, std::move(dependencies));
 }

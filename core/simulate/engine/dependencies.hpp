@@ -68,7 +68,9 @@ class Dependencies {
     return work_[op].needs == too_many ? more_needs_.at(op) : work_[op].needs;
   }
   [[nodiscard]] OpKind kind(std::uint64_t op) const { return static_cast<OpKind>(work_[op].bits & 15U); }
-  void prefetch(std::uint64_t op) const { prefetch_line(&work_[op]); }
+  void prefetch(std::uint64_t op) const { prefetch_line(work_.data() + op); }
+  /// Does it set many operations free, which stand in the schedule?
+  [[nodiscard]] bool has_many(std::uint64_t op) const { return (work_[op].bits >> count_at & 3U) == many; }
 
  private:
   static constexpr std::uint16_t too_many = 0xFFFF;  // needs: the number stands in more_needs_

@@ -94,7 +94,7 @@ class Engine {
         if (resources_.woken(event, waiting, queue_)) {
           if (const Event* next = resources_.first_waiting(resource); watch_ties() && next != nullptr)
             ties_.choose(waiting, *next);
-          examine(waiting);
+          deal_with(waiting);
           resources_.wake_next(resource, now_, queue_);
         } else if (watch_ties()) {
           // Another event has just taken the resource from the one whose turn it would have been.
@@ -103,10 +103,9 @@ class Engine {
             look(*first);
         }
       } else {
-        examine(event);
+        deal_with(event);
       }
-      ++out_.events;
-      if ((out_.events & (contended ? 0x3F : 0xFFF)) == 0) interruption_point();
+      if ((++out_.steps & (contended ? 0x3F : 0xFFF)) == 0) interruption_point();
       if (--until_report == 0) {
         until_report = report_every;
         if (options_.progress && !options_.progress(out_.executed)) {
@@ -308,11 +307,22 @@ class Engine {
   }
 
   void note_steps() {
-    out_.steps = out_.events;
     if constexpr (contended) out_.network_steps = in_flight_.steps();
   }
 
   // -- events ---------------------------------------------------------------------------------------------------------
+
+  /// An event comes: it happens, or it has to wait for a resource and comes again.
+  void deal_with(const Event& event) {
+    waits_ = false;
+    examine(event);
+    if (!waits_) ++out_.events;
+  }
+  template <class... Resource>
+  void wait(const Event& event, Resource... resource) {
+    waits_ = true;
+    resources_.wait(resource..., event, queue_);
+  }
 
   void examine(const Event& event) {
     if (watch_ties()) {
@@ -387,7 +397,7 @@ class Engine {
   void compute(const Event& event) {
     const Operation& op = operations_.of(event);
     const std::uint32_t stream = cpu_of(event.rank, op.cpu);
-    if (resources_[stream].free > now_) return resources_.wait(stream, event, queue_);
+    if (resources_[stream].free > now_) return wait(event, stream);
     const Picoseconds work = work_of(op, options_);
     breakdown_.idle_before_op(event.rank, resources_[stream].free, now_, 0, rest_of_idle());
     const Picoseconds lost = occupy(event.rank, op.cpu, work, Share::compute);
@@ -408,8 +418,8 @@ class Engine {
     const Picoseconds cpu_free = resources_[stream].free;
     const Picoseconds interface_free = get ? 0 : resources_[interface].free;
     if (std::max(cpu_free, interface_free) > now_) {
-      if (get) resources_.wait(stream, event, queue_);
-      else resources_.wait(stream, interface, event, queue_);
+      if (get) wait(event, stream);
+      else wait(event, stream, interface);
       return;
     }
     const bool eager = op.kind == OpKind::send && is_eager(op, cost);
@@ -567,6 +577,7 @@ class Engine {
   std::vector<Meeting> later_;
   std::vector<std::uint32_t> unused_;     // numbers in later_
   std::vector<std::uint32_t> pair_of_;    // of every operation: of sends that are issued and not handled; or empty
+  bool waits_ = false;                    // does the event have to wait?
   std::uint64_t turn_ = 0;                // with ties, the sequence number of what happens
   std::vector<Picoseconds> not_before_;   // with several streams, of every operation: the end of what it waits for
   std::vector<Picoseconds> completions_;  // of the last put or get of each rank

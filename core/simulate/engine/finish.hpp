@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simulate/engine/engine.hpp"
+#include "simulate/engine/remaining.hpp"
 
 namespace isthmus::simulate {
 
@@ -59,30 +60,19 @@ void Engine<detail, variant>::share_out_idle() {
   out_.breakdown = breakdown_.take();
 }
 
-/// Waiting operations and messages that were never received, in the order of ranks and operations.
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::collect_remaining() {
-  const auto stuck = [&](Rank rank, std::uint64_t op, bool has_started) {
-    out_.stuck.push_back({rank, static_cast<std::uint32_t>(op - s_.op_first[rank]), has_started});
-  };
-  matching_.remaining(
-      [&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
-      [&](Rank rank, const Match& m) {
-        out_.orphans.push_back({rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
-                                m.state == Match::State::aside ? -1 : static_cast<Picoseconds>(m.order)});
-        const Operation& send = s_.ops[m.op];
-        if (is_eager(send, cost_of(m.source, rank, send.amount))) return;
-        stuck(m.source, m.op, true);
-        if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
-      });
-  for (Rank r = 0; r < s_.ranks && out_.executed != s_.ops.size(); ++r)
-    for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
-      if (dependencies_.waits(op)) stuck(r, op, false);
-  std::sort(out_.stuck.begin(), out_.stuck.end(),
-            [](const Stuck& a, const Stuck& b) { return a.rank != b.rank ? a.rank < b.rank : a.op < b.op; });
-  std::sort(out_.orphans.begin(), out_.orphans.end(), [](const Orphan& a, const Orphan& b) {
-    return a.rank != b.rank ? a.rank < b.rank : a.source != b.source ? a.source < b.source : a.op < b.op;
-  });
+  Remaining remaining(s_, out_);
+  matching_.remaining([&](Rank rank, const Match& m) { remaining.stuck(rank, m.op, true); },
+                      [&](Rank rank, const Match& m) {
+                        remaining.orphan(rank, m.source, m.op,
+                                         m.state == Match::State::aside ? -1 : static_cast<Picoseconds>(m.order));
+                        const Operation& send = s_.ops[m.op];
+                        if (is_eager(send, cost_of(m.source, rank, send.amount))) return;
+                        remaining.stuck(m.source, m.op, true);
+                        if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
+                      });
+  remaining.finish(dependencies_);
 }
 
 }  // namespace isthmus::simulate

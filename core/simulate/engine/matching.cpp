@@ -1,5 +1,6 @@
 #include "simulate/engine/matching.hpp"
 
+#include <tuple>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -109,9 +110,8 @@ std::uint32_t Matching::earliest_posted(Rank rank, const MatchKey& message, std:
     if ((shapes & shape) == 0) return;
     const std::uint32_t other = find(q, key);
     // With several CPU streams the numbers of receives are not in the order of their times.
-    if (other != none && (best == none || std::pair(pool_[other].time, pool_[other].order) <
-                                              std::pair(pool_[best].time, pool_[best].order)))
-      best = other;
+    const auto turn = [&](std::uint32_t at) { return std::tuple(pool_[at].time, pool_[at].order, pool_[at].source); };
+    if (other != none && (best == none || turn(other) < turn(best))) best = other;
   };
   consider(any_source_bit, {any_rank, message.tag, message.comm});
   consider(any_tag_bit, {message.source, any_tag, message.comm});

@@ -33,7 +33,7 @@ struct Match {
     paired,   ///< a receive and the send whose message it will take
   };
   MatchKey key;
-  std::uint32_t source = 0;    ///< message: rank of the sender
+  std::uint32_t source = 0;    ///< message: rank of the sender; posted: order among those of equal `order`
   std::uint64_t op = 0;        ///< posted, paired: the receive; otherwise the send; indices into Schedule::ops
   std::uint32_t chain = 0;     ///< the first of the next key in the slot
   std::uint32_t next = 0;      ///< the next of the same key
@@ -67,9 +67,11 @@ class Matching {
   Matching(const Schedule& schedule, bool wildcards);
 
   /// Posts a receive of `rank` that no message waits for.
-  void post(Rank rank, const MatchKey& key, std::uint64_t op, std::int64_t time, std::uint64_t order) {
+  void post(Rank rank, const MatchKey& key, std::uint64_t op, std::int64_t time, std::uint64_t order,
+            std::uint32_t number = 0) {
     const std::uint32_t index = add(posted_[rank], key);
     fill_posted(pool_[index], op, time, order);
+    pool_[index].source = number;
     pool_[index].state = Match::State::posted;
   }
   /// Takes the earliest posted receive of `rank` that accepts the message; none if there is none. The match stays valid

@@ -48,7 +48,7 @@ inline void Engine<detail, variant>::message(const Event& event) {
   const MessageCost& cost = cost_of(event.other, event.rank, send.amount);
   const std::uint32_t interface = interface_of(event.rank, send.nic, cost) + 1;
   if (whole_) return message_whole(event, send, cost, interface);
-  if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
+  if (resources_[interface].free > now_) return wait(event, interface);
   if (event.time < now_ && resources_.shared() && one_stream_)
     breakdown_.idle_at_interface(event.rank, resources_[cpu_of(event.rank, send.cpu)].free, now_,
                                  event.time - cost.wire - cost.level->o_send, event.time);
@@ -66,7 +66,7 @@ inline void Engine<detail, variant>::landed(const Event& event) {
   const MessageCost& cost = cost_of(event.other, event.rank, send.amount);
   const std::uint32_t stream = cpu_of(event.rank, send.cpu);
   const Picoseconds cpu_free = resources_[stream].free;
-  if (cpu_free > now_) return resources_.wait(stream, event, queue_);
+  if (cpu_free > now_) return wait(event, stream);
   const Picoseconds began = event.time - cost.ahead_of_cpu();
   breakdown_.idle_before_message(event.rank, cpu_free, now_, began - cost.wire - cost.level->o_send, began);
   const Picoseconds lost = occupy(event.rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
@@ -81,7 +81,7 @@ inline void Engine<detail, variant>::message_whole(const Event& event, const Ope
   const std::uint32_t stream = cpu_of(rank, send.cpu);
   const Picoseconds cpu_free = resources_[stream].free;
   const Picoseconds interface_free = resources_[interface].free;
-  if (std::max(cpu_free, interface_free) > now_) return resources_.wait(stream, interface, event, queue_);
+  if (std::max(cpu_free, interface_free) > now_) return wait(event, stream, interface);
   breakdown_.idle_before_message(rank, cpu_free, now_, event.time - cost.wire - cost.level->o_send, event.time);
   const Picoseconds lost = occupy(rank, send.cpu, cost.recv_all(), Share::recv_overhead);
   resources_[interface].free = now_ + cost.gap();

@@ -60,7 +60,7 @@ void Engine<detail, variant>::pass_interface(const Event& event) {
   const MessageCost& cost = cost_of(event.other, op.peer, op.amount);
   const bool leaves = event.type() == EventType::get_asks;
   const std::uint32_t interface = interface_of(event.rank, op.nic, cost) + (leaves ? 0 : 1);
-  if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
+  if (resources_[interface].free > now_) return wait(event, interface);
   resources_[interface].free = now_ + cost.gap();
   log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op());
   const Picoseconds bytes_G = cost.bytes_G;

@@ -24,9 +24,10 @@ class OperationTable {
     return op | static_cast<std::uint64_t>(last_) << Event::op_bits;
   }
   /// The operation of an event, but for its peer and its dependencies.
-  [[nodiscard]] const Operation& of(const Event& event) const {
-    const std::uint64_t known = event.subject() >> Event::op_bits;
-    return known != 0 ? known_[known] : ops_[event.op()];
+  [[nodiscard]] const Operation& of(const Event& event) const { return of(event.subject()); }
+  [[nodiscard]] const Operation& of(std::uint64_t what) const {
+    const std::uint64_t known = what >> Event::op_bits;
+    return known != 0 ? known_[known] : ops_[what & ((std::uint64_t{1} << Event::op_bits) - 1)];
   }
 
  private:

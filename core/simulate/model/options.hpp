@@ -127,6 +127,7 @@ struct SimulationOptions {
   double compute_factor = 1;  ///< of the time of calc, copy and reduce
   Detail detail = Detail::ranks;
   bool symmetry = false;         ///< simulate one of several ranks that are indistinguishable, where that is exact
+  bool windows = true;           ///< go in windows of time where that is faster (see engine/windows.hpp)
   bool stop_at_ties = false;     ///< stop where the order of simultaneous events of different ranks may matter
   bool skip = false;             ///< do not simulate iterations that repeat exactly
   const Loops* loops = nullptr;  ///< of the schedule, with the iterations that it has: look whether they repeat

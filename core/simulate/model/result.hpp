@@ -70,9 +70,9 @@ struct Simulated {
   std::vector<Picoseconds> free;       ///< of every resource, what comes next may go on from it
   std::vector<Picoseconds> breakdown;  ///< ranks x shares, from Detail::ranks on
   std::uint64_t executed = 0;          ///< operations done
-  std::uint64_t events = 0;
-  std::uint64_t steps = 0;          ///< events that were dealt with: fewer where iterations were left out
-  std::uint64_t network_steps = 0;  ///< and what the network did: rates of flows, packets or messages at links
+  std::uint64_t events = 0;            ///< that happened, each counted once however long it waits
+  std::uint64_t steps = 0;             ///< of the queue of events: fewer where iterations were left out
+  std::uint64_t network_steps = 0;     ///< and what the network did: rates of flows, packets or messages at links
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   double lost_in_all = 0;  ///< picoseconds, by all messages to others in the network
