@@ -6,9 +6,10 @@ Every case runs in a process of its own: the schedule is made, then simulated se
 looking for symmetry, then once with it. Processor seconds are medians; bytes are the peak of the process above what it
 had before the schedule was made, so they hold the schedule and the simulation, but not what making it took. "all s" is
 the user's processor time of the whole process with making the schedule and one simulation. Cases of irregular.py come
-after those in lockstep.
+after those in lockstep. With --queue every simulation is followed by one with a single queue of events instead of
+windows of time, which must tell the same.
 
-    python bench/simulate.py [--peer /path/to/LogGOPSim] [--quick]
+    python bench/simulate.py [--peer /path/to/LogGOPSim] [--quick] [--queue]
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ import tempfile
 import time
 
 import irregular
+import numpy as np
 
 import isthmus
+from isthmus import _core
+from isthmus.simulation.simulate import core_options
 
 # Name, collective, algorithm, ranks, bytes; is it part of --quick, does the peer finish it in minutes?
 CASES = (
@@ -58,7 +62,16 @@ def schedule_of(case: int) -> isthmus.Schedule:
     return isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm)
 
 
-def measure(case: int, repeats: int, record: str) -> dict[str, float]:
+def in_a_queue(schedule: isthmus.Schedule, level: isthmus.Level, record: str) -> tuple[float, np.ndarray]:
+    """Processor seconds and finish times."""
+    options = core_options(schedule.ranks, level, None, record, None, 0, None, None, False, False)
+    options.windows = False
+    begin = time.process_time()
+    result = _core.simulate(schedule.arrays, options, None)
+    return time.process_time() - begin, np.asarray(result.finish)
+
+
+def measure(case: int, repeats: int, record: str, queue: bool) -> dict[str, float]:
     p = {name: value * 1e-9 for name, value in PARAMETERS.items()}
     level = isthmus.Level(L=p["L"], o_send=p["o"], o_recv=p["o"], g=p["g"], G=p["G"], O=p["O"], S=PARAMETERS["S"])
     warm = isthmus.collective("barrier", ranks=2)
@@ -67,7 +80,7 @@ def measure(case: int, repeats: int, record: str) -> dict[str, float]:
     begin = time.process_time()
     schedule = schedule_of(case)
     generated = time.process_time() - begin
-    seconds, timeline, whole = [], None, 0.0
+    seconds, queued, timeline, whole = [], [], None, 0.0
     reset_peak()
     for _ in range(repeats):
         timeline = None
@@ -75,6 +88,10 @@ def measure(case: int, repeats: int, record: str) -> dict[str, float]:
         timeline = isthmus.simulate(schedule, level, record=record, symmetry=False)
         seconds.append(time.process_time() - begin)
         whole = whole or resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        if queue:
+            took, finish = in_a_queue(schedule, level, record)
+            assert np.array_equal(finish, timeline.finish_ps)
+            queued.append(took)
     peak = memory("VmHWM") - before
     begin = time.process_time()
     symmetric = isthmus.simulate(schedule, level, record=record)
@@ -86,6 +103,7 @@ def measure(case: int, repeats: int, record: str) -> dict[str, float]:
         "events": timeline.events,
         "generated": generated,
         "seconds": statistics.median(seconds),
+        "queue": statistics.median(queued) if queue else 0.0,
         "whole": whole,
         "peak": peak,
         "makespan": timeline.makespan,
@@ -113,13 +131,14 @@ def main() -> None:
     parser.add_argument("--peer", help="LogGOPSim, built with a stable sort")
     parser.add_argument("--quick", action="store_true", help="only the cases of seconds")
     parser.add_argument("--record", default="finish", choices=("finish", "ranks"))
+    parser.add_argument("--queue", action="store_true", help="beside one queue of events; peaks are of both then")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     given = parser.parse_args()
     # Name; is it part of --quick, does the peer finish it in minutes?
     everything = [(c[0], c[5], c[6]) for c in CASES] + [(c[0], c[2], c[2]) for c in irregular.CASES]
     if given.case:
         case = int(given.case)
-        print(json.dumps(measure(case, 7 if everything[case][1] else 3, given.record)))
+        print(json.dumps(measure(case, 7 if everything[case][1] else 3, given.record, given.queue)))
         return
     columns = f"{'case':<32} {'operations':>11} {'s':>7} {'all s':>7} {'M op/s':>7} {'B/op':>6} {'makespan':>12}"
     print(f"{columns} {'symmetric s':>11} {'kinds':>6}")
@@ -127,6 +146,8 @@ def main() -> None:
         if given.quick and not quick:
             continue
         command = [sys.executable, __file__, "--case", str(number), "--record", given.record]
+        if given.queue:
+            command.append("--queue")
         m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         rate = m["operations"] / m["seconds"] / 1e6
         print(
@@ -135,6 +156,9 @@ def main() -> None:
             f"{m['makespan'] * 1e6:>9.3f} us {m['symmetry']:>11.3f} {m['kinds']:>6}",
             flush=True,
         )
+        if given.queue:
+            times = m["queue"] / m["seconds"]
+            print(f"{'  one queue':<32} {'':>11} {m['queue']:>7.3f}   {times:.2f} times as long", flush=True)
         if given.peer and peer_too:
             seconds, peak, makespan = peer_seconds(given.peer, number)
             print(
