@@ -236,6 +236,20 @@ TEST_CASE("windows do not pay where ranks go in step, one thing after the other"
   CHECK(!windows_pay(far_exchange(random, 1000, 8, 1)));
   CHECK(windows_pay(far_exchange(random, 1000, 8, 1000)));
   CHECK(!windows_pay(far_exchange(random, 10, 8, 1000)));  // too few operations
+  ScheduleBuilder builder;  // a chain: each rank sends to the next when it has been sent to
+  for (Rank r = 0; r < 4000; ++r) {
+    RankBuilder rank;
+    Operation recv, send;
+    recv.kind = OpKind::recv;
+    send.kind = OpKind::send;
+    recv.peer = r == 0 ? 0 : r - 1;
+    send.peer = r + 1;
+    if (r > 0) rank.add(recv);
+    if (r + 1 < 4000) rank.add(send);
+    if (r > 0 && r + 1 < 4000) rank.require(1, 0);
+    builder.append(rank);
+  }
+  CHECK(!windows_pay(builder.build()));
 }
 
 }  // namespace isthmus::test

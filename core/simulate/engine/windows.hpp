@@ -22,7 +22,7 @@ namespace isthmus::simulate {
 /// Can a simulation on the plain machine go in windows?
 bool fits_windows(const Schedule& schedule, const Shape& shape, const SimulationOptions& options);
 /// Is that faster? Not where ranks go in step and never have two things to do at once: then a queue has one event of
-/// each rank after the other, of the same time. Looks at a few ranks, which must do the same.
+/// each rank after the other, of the same time. Nor where a wave goes from rank to rank. Looks at a few ranks.
 bool windows_pay(const Schedule& schedule);
 /// The same as simulate_plain(), or nothing.
 std::optional<Simulated> simulate_in_windows(const Schedule& schedule, const SimulationOptions& options,

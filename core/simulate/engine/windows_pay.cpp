@@ -18,6 +18,17 @@ bool windows_pay(const Schedule& schedule) {
   if (schedule.ops.size() < least) return false;
   if (schedule.ranks < sample) return true;
   const Rank step = (schedule.ranks - 1) / (sample - 1);
+  // A wave that begins at one rank and goes on by a few: of a block of ranks hardly one does anything in a window.
+  Rank beginning = 0;
+  std::ptrdiff_t sends = 0;
+  for (Rank r = 0; r < sample; ++r) {
+    const auto ops_of = schedule.ops_of(r * step);
+    const auto some = ops_of.first(std::min<std::size_t>(ops_of.size(), 64));
+    beginning +=
+        std::ranges::any_of(some, [](const Operation& op) { return op.needs == 0 && op.kind != OpKind::recv; });
+    sends = std::max(sends, std::ranges::count(some, OpKind::send, &Operation::kind));
+  }
+  if (beginning <= 1 && sends <= 3) return false;
   const std::uint32_t all = schedule.ops_in(0);
   // Looking at more would take longer than a hundredth of the simulation.
   const auto ops = static_cast<std::uint32_t>(std::min<std::size_t>({all, 4096, 64 + schedule.ops.size() / 1024}));
