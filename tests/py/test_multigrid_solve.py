@@ -341,7 +341,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
 
 def test_damaged_results(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    run = "setup 1\nresiduals 1 0.1\nmpi 0 0 0\nlevel 8 2 1 8 1 8 0\nsolve 2\npcg 3\npcg_residuals 1 0.2\n"
+    run = "setup 1\nresiduals 1 0.1\nmpi 0 0 0\nlevel 8 2 1 8 1 8 0 1 1\nsolve 2\npcg 3\npcg_residuals 1 0.2\n"
     whole = f"isthmus solve 1\nrun hypre\n{run}run stay\n{run}end\n"
 
     def read(text: str) -> multigrid.Solution:
