@@ -229,6 +229,7 @@ struct request {
   uint64_t key;
   struct request* next;        /* in the bucket */
   struct request *same, *last; /* further ones with the same handle, the last of them */
+  const char* thread;          /* that added it */
   struct persistent* again;    /* persistent and partitioned requests */
   struct communicator* comm;   /* matched messages; the promised one of MPI_Comm_idup */
   struct handles place;        /* MPI_Comm_idup: where the communicator will be */

@@ -1,12 +1,14 @@
 /* Requests: from handles, which MPI gives again and again, to serial numbers. Libraries also give one handle to several
  * requests that are complete at once (MPICH to sends, Open MPI to messages with MPI_PROC_NULL): these come out in the
- * order in which they went in. */
+ * order in which they went in. A handle may also come again before the thread that has completed its last request gets
+ * here: a thread takes those first that it has added itself. */
 #include "recorder.h"
 
 static struct request** buckets;
 static size_t bucket_count, request_count;
 static struct request* free_requests;
 static uint32_t last_serial;
+static _Thread_local char this_thread; /* its address names a thread */
 
 static size_t bucket_of(uint64_t key) { return (size_t)((key * 0x9E3779B97F4A7C15u) >> 20) & (bucket_count - 1); }
 
@@ -59,6 +61,7 @@ struct request* request_add_as(uint64_t key, int kind, uint32_t serial) {
   r->kind = (uint8_t)kind;
   r->active = 1;
   r->serial = serial;
+  r->thread = &this_thread;
   r->last = r;
   struct request **bucket = &buckets[bucket_of(key)], *same = *bucket;
   while (same && same->key != key) same = same->next;
@@ -74,23 +77,37 @@ struct request* request_add_as(uint64_t key, int kind, uint32_t serial) {
   return r;
 }
 
+/* Of the requests with the key of the first one, that which a call of this thread means. */
+static struct request* meant(struct request* first) {
+  struct request* r = first;
+  while (r && r->thread != &this_thread) r = r->same;
+  return r ? r : first;
+}
+
 struct request* request_find(uint64_t key) {
   recorder_lock();
   struct request* r = bucket_count ? buckets[bucket_of(key)] : NULL;
   while (r && r->key != key) r = r->next;
+  r = meant(r);
   recorder_unlock();
   return r;
 }
 
 struct request* request_take(uint64_t key) {
   recorder_lock();
-  struct request **at = bucket_count ? &buckets[bucket_of(key)] : NULL, *r = at ? *at : NULL;
-  while (r && r->key != key) {
-    at = &r->next;
-    r = r->next;
+  struct request **at = bucket_count ? &buckets[bucket_of(key)] : NULL, *first = at ? *at : NULL;
+  while (first && first->key != key) {
+    at = &first->next;
+    first = first->next;
   }
+  struct request* const r = meant(first);
   if (r) {
-    if (r->same) {
+    if (r != first) {
+      struct request* before = first;
+      while (before->same != r) before = before->same;
+      before->same = r->same;
+      if (first->last == r) first->last = before;
+    } else if (r->same) {
       r->same->next = r->next;
       r->same->last = r->last == r ? r->same : r->last;
       *at = r->same;

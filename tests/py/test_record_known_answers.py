@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def test_threads(name: str, tmp_path: Path) -> None:
     # Four threads that live at once and the main one; those that come after others have ended go on in their files.
     assert 5 <= files.count(0) <= 6
     assert run.traces[0].header["threads_given"] == 3
+
+
+def test_threads_that_get_one_handle(name: str, tmp_path: Path) -> None:
+    """A handle may come again before the thread that waited for it has looked its request up."""
+    recorder = Path(__file__).parents[2] / "recorder"
+    program = programs.compiled("requests_of_threads.c", name, tmp_path, f"-I{recorder}", str(recorder / "requests.c"))
+    done = subprocess.run([program], check=True, capture_output=True, text=True)
+    assert done.stdout == "3 3 4 4 1 2 6 5 1\n"
 
 
 def test_many_communicators(name: str, tmp_path: Path) -> None:
