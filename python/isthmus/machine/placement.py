@@ -111,12 +111,13 @@ class Placement(Tabular):
     @cached_property
     def nodes(self) -> NDArray[np.uint32]:
         """Ids of the nodes in use, ascending."""
-        return np.unique(self.node)
+        # NumPy's unique hashes: a hundred times the time of counting for a million ranks in random order.
+        return np.flatnonzero(np.bincount(self.node)).astype(np.uint32)
 
     @cached_property
     def ranks_per_node(self) -> int:
         """Largest number of ranks on a node."""
-        return int(np.unique(self.node, return_counts=True)[1].max(initial=0))
+        return int(np.bincount(self.node).max(initial=0))
 
     @cached_property
     def location(self) -> Location:
@@ -134,7 +135,8 @@ class Placement(Tabular):
     def shared(self) -> bool:
         """Whether any core holds several ranks."""
         slot = self.node.astype(np.int64) * self.machine.node.cores + self.core
-        return len(np.unique(slot)) < len(slot)
+        slot.sort()
+        return bool((slot[1:] == slot[:-1]).any())
 
     def ranks_on(self, node: int) -> NDArray[np.intp]:
         """Return the ranks on a node, ascending."""
