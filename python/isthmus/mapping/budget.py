@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 # computer of effort.hpp and on an EPYC, the larger of both, while others use the memory.
 _READING = {True: 0.05e-6, False: 0.35e-6}  # undirected patterns need no sorting
 _METRICS, _LINK, _BOUNDS, _ROWS = 0.13e-6, 0.04e-6, 0.1e-6, 15e-9
+# Seconds of a level of halving, for each task, of tasks and nodes by their coordinates.
+_GEOMETRIC = 0.3e-6
+#: Tasks for which a step of recognition takes twice as long as for few, as their neighbours are no longer in a cache.
+_CACHED = 350_000
 #: Part of the time in which searches are counted: a step has taken up to a third longer where others use the memory.
 SEARCHING = 0.73
 #: Parts of the time that the spectral bound, and recognition of a structure, may take.
@@ -59,6 +64,16 @@ class Budget:
 def seconds_of_metrics(problem: Problem) -> float:
     """Return the approximate processor time of the metrics of a placement."""
     return _METRICS * len(problem.pattern.peer) + _LINK * problem.job.machine.topology.links
+
+
+def seconds_of_geometric(problem: Problem) -> float:
+    """Return the approximate processor time of the map by coordinates."""
+    return _GEOMETRIC * problem.tasks * math.log2(max(problem.tasks, 2))
+
+
+def seconds_of_recognition(problem: Problem) -> float:
+    """Return the approximate processor time that recognition of a structure has taken, from its steps."""
+    return problem.recognition * (1 + problem.tasks / _CACHED)
 
 
 def seconds_of_halving(problem: Problem) -> float:

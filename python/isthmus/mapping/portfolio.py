@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .bounds import bounds
-from .budget import SEARCHING, seconds_of_annealing, seconds_of_halving, seconds_of_metrics, seconds_of_relief
+from .budget import (
+    SEARCHING,
+    seconds_of_annealing,
+    seconds_of_geometric,
+    seconds_of_halving,
+    seconds_of_metrics,
+    seconds_of_recognition,
+    seconds_of_relief,
+)
 from .graphs import in_groups
 from .selection import best_of
 
@@ -57,6 +65,8 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         if trial is not None:
             found.append(trial)
             left -= each + options.get("seconds", 0.0)
+            if name == "geometric":
+                left -= SEARCHING * seconds_of_geometric(problem)
         return trial
 
     # For a few tasks, all placements: among the best, one with little load on its hottest links.
@@ -69,7 +79,7 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         close = _regular(problem, tried, bounds(problem, spectral=False).hop_bytes)
     elif problem.coordinates is not None:
         tried("geometric")
-    left -= SEARCHING * problem.recognition
+    left -= SEARCHING * seconds_of_recognition(problem)
     grouped = in_groups(problem)
     relief = seconds_of_relief(problem)
     relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not close)
