@@ -114,7 +114,9 @@ def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:
     folded = attempt("fold")
     best = float("inf") if folded is None else folded.hop_bytes
     if best > _CLOSE * least or problem.tasks <= _SMALL:
-        for name in ("regular", "geometric", "curve"):
+        # On dragonflies these heuristics take minutes for 262,144 tasks; no grid that was tried needed them.
+        slow = problem.tasks > _SMALL and in_groups(problem)
+        for name in ("geometric", "curve") if slow else ("regular", "geometric", "curve"):
             found = attempt(name)
             if found is not None:
                 best = min(best, found.hop_bytes)
