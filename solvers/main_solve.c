@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "counting.h"
+#include "exchange.h"
 #include "input.h"
 #include "isthmus_amg.h"
 #include "route.h"
@@ -92,25 +93,8 @@ static void level_line(const isthmus_amg_level* own, int cycles) {
            (double)sums[4] / cycles, (double)most[3] / cycles);
 }
 
-/* The node of every rank, as our solver has it. */
-static int* nodes_of_ranks(void) {
-  int* const out = calloc((size_t)ranks, sizeof *out);
-  if (!out) abort();
-  int node = rank;
-  const int per_node = (int)number("node", 0);
-  if (per_node > 0) {
-    node = rank / per_node;
-  } else {
-    MPI_Comm near;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
-    MPI_Allreduce(&rank, &node, 1, MPI_INT, MPI_MIN, near);
-    MPI_Comm_free(&near);
-  }
-  MPI_Allgather(&node, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
-  return out;
-}
-
-static void sends_of(hypre_ParCSRMatrix* matrix, int back, long long times, const int* node, isthmus_amg_level* sums) {
+static void sends_of(hypre_ParCSRMatrix* matrix, int back, long long times, const struct group* all,
+                     isthmus_amg_level* sums) {
   if (!hypre_ParCSRMatrixCommPkg(matrix)) hypre_MatvecCommPkgCreate(matrix);
   const hypre_ParCSRCommPkg* const package = hypre_ParCSRMatrixCommPkg(matrix);
   const HYPRE_Int partners = back ? hypre_ParCSRCommPkgNumRecvs(package) : hypre_ParCSRCommPkgNumSends(package);
@@ -120,7 +104,7 @@ static void sends_of(hypre_ParCSRMatrix* matrix, int back, long long times, cons
       (back ? hypre_ParCSRCommPkgRecvVecStart(package, partners) : hypre_ParCSRCommPkgSendMapStart(package, partners));
   for (HYPRE_Int i = 0; i < partners; ++i) {
     const HYPRE_Int to = back ? hypre_ParCSRCommPkgRecvProc(package, i) : hypre_ParCSRCommPkgSendProc(package, i);
-    sums->far += times * (node[to] != node[rank]);
+    sums->far += times * (all->node_of[to] != all->node);
   }
 }
 
@@ -134,7 +118,7 @@ static void hypre_levels(const hypre_ParAMGData* amg) {
   long long(*const comes)[4] = calloc((size_t)levels, sizeof *comes); /* to smooth, by way */
   long long* const downs = calloc((size_t)levels, sizeof *downs);
   if (!left || !comes || !downs) abort();
-  int* const node = nodes_of_ranks();
+  struct group* const all = group_of(MPI_COMM_WORLD, 0, (int)number("node", 0));
   struct route route = route_begin(amg, (int)levels, left);
   for (int step = 1; step;) {
     ++comes[route.number][route.way];
@@ -156,16 +140,17 @@ static void hypre_levels(const hypre_ParAMGData* amg) {
     const long long collectives = joins ? comes[i][3] * (participates && !hypre_ParAMGDataRedundant(amg) ? 3 : 1) : 0;
     hypre_ParCSRMatrix* const matrix = hypre_ParAMGDataAArray(amg)[i];
     isthmus_amg_level sums = {.rows = hypre_ParCSRMatrixNumRows(matrix), .collectives = collectives};
-    sends_of(matrix, 0, products + downs[i], node, &sums);
+    sends_of(matrix, 0, products + downs[i], all, &sums);
     if (i < last) {
-      sends_of(hypre_ParAMGDataPArray(amg)[i], 0, downs[i], node, &sums);
+      sends_of(hypre_ParAMGDataPArray(amg)[i], 0, downs[i], all, &sums);
       hypre_ParCSRMatrix** const r = hypre_ParAMGDataRArray(amg);
-      if (hypre_ParAMGDataRestriction(amg)) sends_of(r[i], 0, downs[i], node, &sums);
-      else sends_of(hypre_ParAMGDataPArray(amg)[i], 1, downs[i], node, &sums);
+      if (hypre_ParAMGDataRestriction(amg)) sends_of(r[i], 0, downs[i], all, &sums);
+      else sends_of(hypre_ParAMGDataPArray(amg)[i], 1, downs[i], all, &sums);
     }
     level_line(&sums, 1);
   }
-  free(left), free(comes), free(downs), free(node);
+  free(left), free(comes), free(downs);
+  group_free(all);
 }
 
 static void our_levels(HYPRE_Solver solver, int cycles) {

@@ -224,8 +224,9 @@ Cells corners_to_centre(const Extents& tasks, const Extents& nodes) {
   return out;
 }
 
-/// The nearest free cell, looked for in growing boxes round the wanted one.
-std::uint64_t nearest_free(const Extents& nodes, const Extents& wanted, const std::vector<bool>& taken) {
+/// The nearest free cell, looked for in the surfaces of growing boxes round the wanted one; counts lines and cells.
+std::uint64_t nearest_free(const Extents& nodes, const Extents& wanted, const std::vector<bool>& taken,
+                           std::uint64_t& searched) {
   const std::size_t d = nodes.size();
   const std::uint32_t widest = *std::max_element(nodes.begin(), nodes.end());
   std::uint64_t best = 0;
@@ -233,32 +234,48 @@ std::uint64_t nearest_free(const Extents& nodes, const Extents& wanted, const st
   Extents low(d);
   Extents size(d);
   Extents x(d);
+  const auto step_to = [&](std::size_t i) { return x[i] > wanted[i] ? x[i] - wanted[i] : wanted[i] - x[i]; };
   for (std::uint32_t radius = 0; radius < widest && least > radius; ++radius) {
     for (std::size_t i = 0; i < d; ++i) {
       low[i] = wanted[i] > radius ? wanted[i] - radius : 0;
       size[i] = std::min(nodes[i] - 1, wanted[i] + radius) - low[i] + 1;
     }
-    for (std::uint64_t c = 0; c < cells_of(size); ++c) {
-      coordinates_of(size, c, x.data());
+    // Line by line along the first dimension: all of a line on the surface, otherwise its two ends.
+    const std::uint32_t length = std::exchange(size[0], 1);
+    searched += cells_of(size);
+    for (std::uint64_t line = 0; line < cells_of(size); ++line) {
+      coordinates_of(size, line, x.data());
       std::uint64_t away = 0;
       std::uint32_t shell = 0;
-      for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t i = 1; i < d; ++i) {
         x[i] += low[i];
-        const std::uint32_t step = x[i] > wanted[i] ? x[i] - wanted[i] : wanted[i] - x[i];
-        away += step;
-        shell = std::max(shell, step);
+        away += step_to(i);
+        shell = std::max(shell, step_to(i));
       }
-      if (shell != radius || away >= least) continue;
-      const std::uint64_t cell = cell_at(nodes, x.data());
-      if (taken[cell]) continue;
-      least = away;
-      best = cell;
+      if (away >= least) continue;
+      const auto look = [&](std::uint32_t first) {
+        ++searched;
+        x[0] = first;
+        const std::uint64_t cell = cell_at(nodes, x.data());
+        if (away + step_to(0) >= least || taken[cell]) return;
+        least = away + step_to(0);
+        best = cell;
+      };
+      if (shell == radius) {
+        for (std::uint32_t k = 0; k < length; ++k) look(low[0] + k);
+      } else {
+        if (wanted[0] >= radius) look(wanted[0] - radius);
+        if (wanted[0] + radius < nodes[0]) look(wanted[0] + radius);
+      }
     }
   }
   return best;
 }
 
-Cells affine(const Extents& tasks, const Extents& nodes) {
+/// Nothing where most tasks would have to look far for a free cell, which takes quadratic time.
+std::optional<Cells> affine(const Extents& tasks, const Extents& nodes) {
+  constexpr std::uint64_t budget = 20'000'000;
+  std::uint64_t searched = 0;
   Cells out(cells_of(tasks));
   std::vector<bool> taken(cells_of(nodes), false);
   Extents x(tasks.size());
@@ -268,7 +285,8 @@ Cells affine(const Extents& tasks, const Extents& nodes) {
       x[i] = static_cast<std::uint32_t>(std::uint64_t{x[i]} * nodes[i] / tasks[i]);
     }
     const std::uint64_t wanted = cell_at(nodes, x.data());
-    out[cell] = taken[wanted] ? nearest_free(nodes, x, taken) : wanted;
+    out[cell] = taken[wanted] ? nearest_free(nodes, x, taken, searched) : wanted;
+    if (searched > budget) return std::nullopt;
     taken[out[cell]] = true;
   }
   return out;
@@ -316,17 +334,19 @@ std::optional<Map> grid_heuristic_map(GridHeuristic heuristic, const Structure& 
   const bool more_tasks = tasks.size() > nodes.size();
   const Joined from = more_tasks ? joined_like(tasks, nodes) : joined_like(tasks, tasks);
   const Joined to = more_tasks ? joined_like(nodes, nodes) : joined_like(nodes, tasks);
-  Cells cells;
+  std::optional<Cells> found;
   switch (heuristic) {
-    case GridHeuristic::maximum_overlap: cells = overlap(from.extents(), to.extents(), false); break;
-    case GridHeuristic::maximum_overlap_aligned: cells = overlap(from.extents(), to.extents(), true); break;
+    case GridHeuristic::maximum_overlap: found = overlap(from.extents(), to.extents(), false); break;
+    case GridHeuristic::maximum_overlap_aligned: found = overlap(from.extents(), to.extents(), true); break;
     case GridHeuristic::expand_from_corner:
-      cells = matched(by_corner(from.extents(), false), by_corner(to.extents(), false));
+      found = matched(by_corner(from.extents(), false), by_corner(to.extents(), false));
       break;
-    case GridHeuristic::corners_to_centre: cells = corners_to_centre(from.extents(), to.extents()); break;
-    case GridHeuristic::affine: cells = affine(from.extents(), to.extents()); break;
-    case GridHeuristic::stepwise: cells = matched(short_lines(from.extents()), short_lines(to.extents())); break;
+    case GridHeuristic::corners_to_centre: found = corners_to_centre(from.extents(), to.extents()); break;
+    case GridHeuristic::affine: found = affine(from.extents(), to.extents()); break;
+    case GridHeuristic::stepwise: found = matched(short_lines(from.extents()), short_lines(to.extents())); break;
   }
+  if (!found) return std::nullopt;
+  const Cells& cells = *found;
   // Cells of the joined nodes back to places.
   std::vector<std::uint32_t> place(cells_of(nodes));
   Extents x(nodes.size());

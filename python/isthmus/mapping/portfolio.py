@@ -34,6 +34,8 @@ _FOR_LINKS = 0.08
 _OVER, _WORTH = 0.85 / SEARCHING, 0.05
 #: Orders that jobs get without a map; "default", that of the allocation, is one of the others.
 USUAL = ("default", "block", "cyclic")
+#: Processor time of methods that take as long as they take.
+_TAKES = {"geometric": seconds_of_geometric, "bipartition": seconds_of_halving}
 #: Tasks for which relief of links is quick enough to be worth it.
 _RELIEVED = 1 << 16
 
@@ -64,9 +66,8 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         trial = attempt(name, **options)
         if trial is not None:
             found.append(trial)
-            left -= each + options.get("seconds", 0.0)
-            if name == "geometric":
-                left -= SEARCHING * seconds_of_geometric(problem)
+            takes = SEARCHING * _TAKES[name](problem) if name in _TAKES else options.get("seconds", 0.0)
+            left -= each + takes
         return trial
 
     # For a few tasks, all placements: among the best, one with little load on its hottest links.
@@ -85,12 +86,7 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not close)
     for_links = _FOR_LINKS * seconds if relieved else 0.0
     if not close and left > each:
-        halving = seconds_of_halving(problem)
-        if halving <= _OVER * left:
-            start = tried("bipartition")
-            left -= SEARCHING * halving
-        else:
-            start = tried("linear")
+        start = tried("bipartition" if seconds_of_halving(problem) <= _OVER * left else "linear")
         left -= for_links + each * relieved
         # In groups hop-bytes are one thing, and links between groups another, which takes longer.
         searches = (("multilevel", 1 / 3), ("grouped", 2 / 3)) if grouped else (("multilevel", 1.0),)
@@ -114,9 +110,7 @@ def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:
     folded = attempt("fold")
     best = float("inf") if folded is None else folded.hop_bytes
     if best > _CLOSE * least or problem.tasks <= _SMALL:
-        # On dragonflies these heuristics take minutes for 262,144 tasks; no grid that was tried needed them.
-        slow = problem.tasks > _SMALL and in_groups(problem)
-        for name in ("geometric", "curve") if slow else ("regular", "geometric", "curve"):
+        for name in ("regular", "geometric", "curve"):
             found = attempt(name)
             if found is not None:
                 best = min(best, found.hop_bytes)

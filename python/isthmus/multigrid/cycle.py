@@ -165,12 +165,11 @@ def cycle(
     if not 0 < faster < np.inf:
         raise InvalidInput(f"speedup = {speedup}: must be above 0")
     check_shape(shape)
-    before, after = exchanges_of(smoother, sweeps, degree)
+    around = exchanges_of(smoother, sweeps, degree)
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
-        first, again, times = steps(shape, i, count)
-        exchanges = first * before + again * after
+        exchanges, times = exchanges_on(shape, i, count, around)
         here = _crowded(paid, level.matrix, penalties, cores)
         smooth[i] = (exchanges + times) * exchange_seconds(here, level.matrix, penalties, cores)
         work = (SMOOTHERS[smoother] * exchanges + times) * int(level.matrix.nonzeros.max())
@@ -201,15 +200,20 @@ def check_shape(shape: str) -> None:
 
 def visits(shape: str, level: int) -> int:
     """Return how often a cycle goes from a level to the next coarser one."""
-    return level + 1 if shape == "F" else 1 if shape == "V" else 1 << level
+    return {"V": 1, "F": level + 1}.get(shape, 1 << level)
 
 
-def steps(shape: str, level: int, levels: int) -> tuple[int, int, int]:
-    """Return how often a level of so many is smoothed before and after coarser ones, and its residual is taken."""
-    times = visits(shape, level)
-    if shape != "hypre-W" or level == 0:
-        return times, times, times
-    return (times // 2,) * 3 if level + 1 == levels else (times // 2, times, times)
+def exchanges_on(shape: str, level: int, levels: int, exchanges: tuple[int, int]) -> tuple[int, int]:
+    """Return exchanges of all sweeps on a level of so many in a cycle, and how often its residual is taken.
+
+    ``exchanges``: in the sweeps before and after the coarser levels.
+    """
+    before = after = times = visits(shape, level)
+    if shape == "hypre-W" and level > 0:
+        before //= 2
+        if level + 1 == levels:
+            after = times = before
+    return before * exchanges[0] + after * exchanges[1], times
 
 
 def exchanges_of(smoother: str, sweeps: tuple[int, int], degree: int) -> tuple[int, int]:

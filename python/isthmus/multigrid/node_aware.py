@@ -13,8 +13,7 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import check_shape, exchanges_of
-from .cycle import steps as steps_of
+from .cycle import check_shape, exchanges_of, exchanges_on
 from .hierarchy import Hierarchy
 from .operators import Operator
 
@@ -150,18 +149,14 @@ def node_aware(
     if not paid.node_alpha and not paid.node_beta:
         raise InvalidInput("costs inside a node are not known; give node_alpha= and node_beta=")
     check_shape(shape)
-    before, after = exchanges_of(smoother, sweeps, degree)
+    around = exchanges_of(smoother, sweeps, degree)
     levels = len(hierarchy)
     seconds = {way: np.zeros(levels) for way in WAYS}
     messages = {way: np.zeros(levels, np.int64) for way in WAYS}
     total = dict.fromkeys((*WAYS, "best"), 0.0)
     for i, level in enumerate(hierarchy.levels):
-        first, again, times = steps_of(shape, i, levels)
-        uses = [
-            (first * before + again * after + times, level.matrix),
-            (times, level.interpolation),
-            (times, level.restriction),
-        ]
+        exchanges, times = exchanges_on(shape, i, levels, around)
+        uses = [(exchanges + times, level.matrix), (times, level.interpolation), (times, level.restriction)]
         for often, operator in uses:
             if operator is None:
                 continue

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..schedule.builder import ProgramBuilder
 from ..schedule.program import Program
-from .cycle import FLOPS, SMOOTHERS, check_shape, exchanges_of, steps
+from .cycle import FLOPS, SMOOTHERS, check_shape, exchanges_of, exchanges_on
 from .gathering import Gathering, all_copies, groups
 from .hierarchy import Hierarchy
 from .products import Copies, Product
@@ -190,11 +190,11 @@ class _Writer:
 
     def events(self) -> int:
         """Events of all products of a cycle."""
-        total, (before, after) = 0, self.exchanges
+        total = 0
         for number, one in enumerate(self.levels):
             solved = self.solve is not None and number == len(self.levels) - 1
-            first, again, times = steps(self.shape, number, len(self.levels))
-            total += 0 if solved else (first * before + again * after + times) * one.matrix.events
+            exchanges, times = exchanges_on(self.shape, number, len(self.levels), self.exchanges)
+            total += 0 if solved else (exchanges + times) * one.matrix.events
             total += times * sum(p.events for p in (one.restriction, one.interpolation) if p is not None)
         return total
 
