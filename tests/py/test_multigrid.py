@@ -156,6 +156,10 @@ def test_costs_of_machines() -> None:
         (lambda: hierarchy([laplace(4)], [0.5] * 4), "a whole number"),
         (lambda: boxes((4, 4), 5), "cannot be cut into 5 boxes"),
         (lambda: boxes((4,), (5,)), "5 boxes along 4 points"),
+        (lambda: multigrid.cut(laplace(4), 5), "5 parts of a matrix with 4 points: must be from 1 to 4"),
+        (lambda: multigrid.cut(laplace(4), 2, unknowns=3), "3 unknowns of a point: must divide the 4 rows"),
+        (lambda: multigrid.cut(sp.csr_array((4, 5)), 2), "must be square"),
+        (lambda: multigrid.cut(laplace(4), 2, by="scotch"), "must be one of metis, kahip"),
         (lambda: coarse_owner(sp.csr_array((3, 1)), [0, 0, 0]), "coarse row 0 takes part in no fine row"),
         (lambda: cycle(two_levels(), "eos", penalties=["delta"]), "must be one of alpha, gamma, beta, links"),
         (lambda: cycle(two_levels(), "eos", cores=0), "cores = 0"),
@@ -167,6 +171,33 @@ def test_costs_of_machines() -> None:
 def test_what_is_wrong_is_said(call: object, words: str) -> None:
     with pytest.raises(InvalidInput, match=words.replace(".", r"\.")):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("by", ["metis", "kahip"])
+@pytest.mark.parametrize("parts", [1, 7, 60, 64])
+def test_cuts_leave_no_part_empty(by: str, parts: int) -> None:
+    """Also where points are few, and in graphs without edges, of one direction only, or in pieces."""
+    random = sp.random_array((64, 64), density=0.03, rng=np.random.default_rng(parts)).tocsr()
+    for matrix in (laplace(64), sp.eye_array(64).tocsr(), random, sp.block_diag([laplace(32)] * 2).tocsr()):
+        held = np.bincount(multigrid.cut(matrix, parts, by=by), minlength=parts)
+        assert held.min() >= 1
+        assert held.sum() == 64
+        assert len(held) == parts
+
+
+def test_a_line_is_cut_where_it_is_thin() -> None:
+    of = multigrid.cut(laplace(100), 4).astype(int)
+    assert np.count_nonzero(np.diff(of)) == 3
+    points = multigrid.cut(sp.kron(laplace(20), np.ones((3, 3))).tocsr(), 5, unknowns=3).reshape(-1, 3)
+    assert (points == points[:, :1]).all()
+
+
+def test_a_hierarchy_of_one_level_has_nothing_to_gather() -> None:
+    one = hierarchy([laplace(8)], boxes((8,), 4))
+    assert "1 level on 4 parts" in str(one)
+    told = multigrid.redistribute(one, Costs(alpha=1e-6, beta=1e-9, flop=1e-9))
+    assert told.switches == {}
+    assert "level 0 is the only one: there is no coarse level to gather" in str(told)
 
 
 def test_public_names() -> None:

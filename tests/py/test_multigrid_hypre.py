@@ -52,6 +52,61 @@ def test_counts_of_ranks_are_those_of_the_matrix(problem: str) -> None:
 
 
 @needs_hypre
+@pytest.mark.parametrize("by", ["metis", "kahip"])
+def test_hierarchies_are_cut_by_a_partitioner(by: str) -> None:
+    """As if the parts were given; fewer messages and bytes than ranges of rows where these are scattered."""
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(30, 30))
+    plane = sp.kronsum(line, line).tocsr()
+    mixed = np.random.default_rng(2).permutation(900)
+    scattered = plane[mixed][:, mixed]
+    found = boomeramg(scattered, parts=12, partition=by)
+    owner = multigrid.cut(scattered, 12, by=by)
+    given = boomeramg(scattered, partition=owner)
+    ranges = boomeramg(scattered, parts=12)
+    assert found.parts == 12
+    assert [level.matrix for level in found.levels] == [level.matrix for level in given.levels]
+    for mine, theirs in zip(found.frame()[:2], ranges.frame()[:2], strict=True):
+        assert mine["A_bytes"] < 0.5 * theirs["A_bytes"]
+        assert mine["A_sends"] < theirs["A_sends"]
+    with pytest.raises(InvalidInput, match="parts of 5 rows are given, the matrix has 900"):
+        boomeramg(scattered, partition=[0, 1, 2, 3, 4])
+    for wrong, words in (
+        ({"partition": by}, "give the number of parts"),
+        ({"partition": "mtis"}, "must be boxes, metis"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            boomeramg(scattered, **wrong)
+    with pytest.raises(InvalidInput, match="only one rank's can"):
+        boomeramg(scattered, partition=owner, launch=launch(2))
+
+
+@needs_hypre
+def test_three_unknowns_of_a_point_stay_on_one_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = boomeramg("elasticity", (5, 5, 5), parts=6, partition="metis")
+    assert (found.levels[0].matrix.rows % 3 == 0).all()
+    parts = tmp_path / "parts"
+    parts.write_text("".join(f"{row // 125}\n" for row in range(375)))
+    out = str(tmp_path / "levels.h5")
+    main(["multigrid", "counts", "elasticity", "--points", "5x5x5", "--partition", str(parts), "-o", out])
+    assert Hierarchy.load(out).levels[0].matrix.rows.tolist() == [125, 125, 125]
+    parts.write_text("0\none\n")
+    with pytest.raises(SystemExit):
+        main(["multigrid", "counts", "elasticity", "--points", "5x5x5", "--partition", str(parts)])
+    assert "parts:2: 'one': expected the part of a row, from 0" in capsys.readouterr().err
+
+
+@needs_hypre
+@pytest.mark.parametrize("points", [(2, 2, 2), (8, 8, 8)])
+def test_one_part_has_pictures(points: tuple[int, int, int], tmp_path: Path) -> None:
+    """It sends nothing, of which there is no logarithm."""
+    alone = boomeramg("laplace7", points)
+    for what in ("levels", "exchange"):
+        alone.plot(tmp_path / f"{what}.png", what)
+    multigrid.scenarios(alone, "eos").plot(tmp_path / "scenarios.png")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@needs_hypre
 def test_counts_of_all_levels_are_those_of_real_packages() -> None:
     """A hierarchy of one rank, cut, beside the communication packages that hypre makes on as many ranks: PMIS."""
     real, cut = (
@@ -261,7 +316,7 @@ def test_damaged_counts(tmp_path: Path, old: str, new: str, words: str) -> None:
         (lambda: boomeramg("laplace7", (4, 4, 4), parts=65), "cannot be cut into 65 boxes"),
         (lambda: boomeramg("laplace7", (4, 4, 4), options={"speed": 1}), "option speed: must be one of"),
         (lambda: boomeramg(sp.csr_array((4, 5))), "4 rows and 5 columns: must be square"),
-        (lambda: boomeramg(laplace(4), parts=5), "a matrix of 4 rows on 5 ranks"),
+        (lambda: boomeramg(laplace(4), parts=5), "a matrix of 4 rows in 5 parts"),
     ],
 )
 @needs_hypre

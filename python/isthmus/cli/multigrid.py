@@ -11,7 +11,7 @@ from ..errors import InvalidInput
 from .multigrid_extrapolate import extrapolate
 from .multigrid_inputs import paid_costs, read_hierarchy
 from .multigrid_output import told
-from .multigrid_problem import of_problem
+from .multigrid_problem import of_problem, parts_of_rows
 from .multigrid_program import program
 from .multigrid_setup import setup
 from .multigrid_solve import solve
@@ -49,24 +49,41 @@ command.add_command(solve)
     epilog="\b\nExamples:\n"
     "  isthmus multigrid counts laplace27 --points 30x30x30 --launch 'mpirun -n 8 --oversubscribe'\n"
     "  isthmus multigrid counts elasticity --points 20x20x20 --parts 64 --coarsening pmis -o levels.h5\n"
+    "  isthmus multigrid counts matrix.mtx --parts 64 --partition metis\n"
     "  isthmus multigrid counts matrix.mtx --launch 'mpirun -n 4' --aggressive 1 --cycles 10",
     help="Run the setup of hypre's BoomerAMG, and count what every rank holds and sends on every level.\n\n"
     "PROBLEM is laplace7, laplace27, anisotropic, jumps, rotated (two dimensions) or elasticity on a grid of --points, "
     "or the file of a matrix (Matrix Market, .npz of SciPy). With --launch it runs on real ranks, as many as the "
-    "launcher starts; with --parts on one rank, whose hierarchy is cut into boxes, thousands if need be. hypre must be "
+    "launcher starts; with --parts on one rank, whose hierarchy is cut into parts, thousands if need be. hypre must be "
     "installed (apt install libhypre-dev); the program is compiled at first use.",
 )
 @of_problem
 @click.option("--parts", type=click.IntRange(1), metavar="N", help="Cut the hierarchy of one rank into so many parts.")
+@click.option(
+    "--partition",
+    default="boxes",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="How it is cut: boxes of the grid (of a matrix, ranges of rows), metis, kahip, or as a file says, with the "
+    "part of a row, counted from 0, on every line.",
+)
 @shared("cycles", " to time after the setup", type=click.IntRange(0), default=0)
 @shared("output", "the hierarchy, .h5")
 @json_option
-def counts(given: dict[str, Any], parts: int | None, cycles: int, output: str | None, as_json: bool) -> None:
+def counts(
+    given: dict[str, Any], parts: int | None, partition: str, cycles: int, output: str | None, as_json: bool
+) -> None:
     from ..multigrid import boomeramg
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    found = boomeramg(**given, parts=parts, cycles=cycles, say=lambda text: click.echo(f"isthmus: {text}", err=True))
+    found = boomeramg(
+        **given,
+        parts=parts,
+        partition=parts_of_rows(partition),
+        cycles=cycles,
+        say=lambda text: click.echo(f"isthmus: {text}", err=True),
+    )
     told(found, output, as_json)
 
 

@@ -71,3 +71,20 @@ def _matrix(path: str) -> Any:
         return sparse.csr_array(optional("scipy.io", "matrices", "multigrid").mmread(path))
     except (ValueError, KeyError, TypeError) as error:
         raise ParseError(path, None, None, f"is no matrix in Matrix Market or .npz form: {error}") from None
+
+
+def parts_of_rows(text: str) -> Any:
+    """The parts of rows that a file has, as METIS and KaHIP write them; a name that is none of a file is left."""
+    from ..errors import ParseError
+
+    if not os.path.splitext(text)[1] and not os.path.isfile(text):
+        return text
+    parts = []
+    with open(text, encoding="utf-8", errors="replace") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip().isdigit():
+                raise ParseError(text, number, None, f"{line.strip()[:40]!r}: expected the part of a row, from 0")
+            parts.append(int(line))
+    if not parts:
+        raise ParseError(text, None, None, "is empty: expected the part of a row on every line")
+    return parts

@@ -12,7 +12,7 @@
 - ``node_aware``: the verb ``node_aware``: exchanges that gather what goes to the same node, beside direct ones
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
 - ``outline``: sums and largest numbers of operators, without who sends to whom
-- ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
+- ``partition``: who owns which rows: boxes of a grid, cuts of a graph, owners of coarse rows
 - ``products``: what ranks do for one product, in programs
 - ``program``: the verb ``program``: cycles as a Program, to be simulated and mapped
 - ``reach``: how far the nodes of a job are apart, and how many links they share
@@ -42,7 +42,7 @@ from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
 from .node_aware import NodeAware, node_aware
 from .operators import Operator
-from .partition import boxes, coarse_owner
+from .partition import boxes, coarse_owner, cut
 from .program import program
 from .reach import reach
 from .redistribution import Redistribution, gathered, redistribute
@@ -67,6 +67,7 @@ __all__ = [
     "boomeramg",
     "boxes",
     "coarse_owner",
+    "cut",
     "cycle",
     "enlarged",
     "extrapolate",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
 from ..extras import optional
+from ..schedule.summary import counted
 from ..tabular import Tabular
 from ..views import view
 from .operators import Operator
@@ -128,7 +129,7 @@ class Hierarchy(Tabular):
         ]
 
     def __repr__(self) -> str:
-        return f"<Hierarchy: {len(self)} levels on {self.parts} parts>"
+        return f"<Hierarchy: {counted(len(self), 'level')} on {counted(self.parts, 'part')}>"
 
     def __str__(self) -> str:
         rows = [
@@ -146,7 +147,11 @@ class Hierarchy(Tabular):
         solver = f", {self.facts['solver']}" if "solver" in self.facts else ""
         solver += f", extrapolated {self.facts[EXTRAPOLATED]}" if EXTRAPOLATED in self.facts else ""
         return "\n".join(
-            [f"Hierarchy of {len(self)} levels on {self.parts} parts{solver}; the most that one part sends:", *lines]
+            [
+                f"Hierarchy of {counted(len(self), 'level')} on {counted(self.parts, 'part')}{solver}; "
+                "the most that one part sends:",
+                *lines,
+            ]
         )
 
 
@@ -180,7 +185,7 @@ def hierarchy(
         ``[(A0, P0), (A1, P1), A2]``. So matrices of PETSc, MueLu, AMGCL and others can be given. A third element, or
         PyAMG's ``splitting``, tells which rows are those of the next level, in their order: nonzero for these.
     owner : array of int, rows of the finest matrix
-        The part of each row, such as from :func:`boxes`, METIS or KaHIP.
+        The part of each row, such as from :func:`boxes` or :func:`cut` (METIS, KaHIP).
     parts : int, optional
         By default one more than the largest owner.
 

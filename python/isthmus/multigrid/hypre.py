@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
 from ..extras import optional
@@ -21,7 +21,7 @@ from ..mpi.detection import Mpi
 from ..mpi.launcher import Launcher
 from .counts_file import read_counts
 from .hierarchy import Hierarchy, hierarchy
-from .partition import boxes
+from .partition import CUTTERS, boxes, cut
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -155,6 +155,7 @@ def boomeramg(
     *,
     launch: str | None = None,
     parts: int | None = None,
+    partition: str | ArrayLike = "boxes",
     coarsening: str = "hmis",
     interpolation: str = "extended+i",
     elements: int = 4,
@@ -180,7 +181,10 @@ def boomeramg(
     launch : str, optional
         What starts the ranks, such as ``"mpirun -n 64 --oversubscribe"``; by default one rank.
     parts : int, optional
-        Run on one rank, and cut the hierarchy into so many boxes (of a matrix, ranges of rows). Only with one rank.
+        Run on one rank, and cut the hierarchy into so many parts. Only with one rank.
+    partition : str or array of int, rows of the finest matrix
+        How: ``"boxes"`` of the grid (of a matrix, ranges of rows), ``"metis"`` or ``"kahip"`` (:func:`cut`), or the
+        part of each row.
     coarsening, interpolation : str
         Names of :data:`COARSENING` and :data:`INTERPOLATION`, or hypre's numbers as text.
     elements : int
@@ -218,29 +222,39 @@ def boomeramg(
     """
     words = settings(coarsening, interpolation, elements, aggressive, threshold, options) | {"cycles": cycles}
     launcher, ranks = started(launch)
-    if parts is not None and ranks > 1:
-        raise InvalidInput(f"{parts} parts of a hierarchy on {ranks} ranks: only one rank's can be cut")
+    way = partition if isinstance(partition, str) else None
+    owner = None if way is not None else np.asarray(partition)
+    if way not in (None, "boxes", *CUTTERS):
+        raise InvalidInput(f"partition {way!r}: must be boxes, {', '.join(CUTTERS)}, or the part of each row")
+    if parts is None and way in CUTTERS:
+        raise InvalidInput(f"partition {way!r}: give the number of parts")
+    if ranks > 1 and (parts is not None or owner is not None):
+        raise InvalidInput(f"a hierarchy on {ranks} ranks cannot be cut into parts: only one rank's can")
     built = program(mpi_of(launcher, mpicc), say)
     with tempfile.TemporaryDirectory(prefix="isthmus-", dir=directory) as folder:
         out, matrices = os.path.join(folder, "counts"), os.path.join(folder, "matrices")
         arguments, rows = described(problem, points, ranks, unknowns, folder)
-        owner: NDArray[np.uint32] | None = None
-        if parts is not None:
-            if isinstance(problem, str):
-                owner = np.repeat(boxes(_grid(problem, points), parts), 3 if problem == "elasticity" else 1)
-            elif rows < parts:
-                raise InvalidInput(f"a matrix of {rows} rows on {parts} ranks: each must have a row")
-            else:
-                owner = boxes((rows,), parts)
-        arguments += [f"out={out}", *([f"matrices={matrices}"] if owner is not None else [])]
+        each = 3 if isinstance(problem, str) and problem == "elasticity" else 1
+        if parts is not None and parts > rows and not (way == "boxes" and isinstance(problem, str)):
+            raise InvalidInput(f"a matrix of {rows} rows in {parts} parts: each must have a row")
+        if owner is not None and owner.shape != (rows,):
+            raise InvalidInput(f"parts of {owner.size} rows are given, the matrix has {rows}")
+        if parts is not None and way == "boxes":
+            grid = _grid(problem, points) if isinstance(problem, str) else (rows,)
+            owner = np.repeat(boxes(grid, parts), each)
+        cutting = parts is not None or owner is not None
+        arguments += [f"out={out}", *([f"matrices={matrices}"] if cutting else [])]
         arguments += [f"{name}={value}" for name, value in words.items()]
         done = launcher.run(built, *arguments, watch=watch)
         if done.status or not os.path.isfile(out):
             raise InvalidInput(f"hypre failed (exit status {done.status}): {done.last_words()}")
         found = read_counts(out)
-        if owner is None:
+        if not cutting:
             return found
-        return Hierarchy(hierarchy(read_matrices(matrices), owner, parts=parts).levels, found.facts)
+        levels = read_matrices(matrices)
+        if owner is None:
+            owner = cut(levels[0][0], parts or 1, by=str(way), unknowns=unknowns or each)
+        return Hierarchy(hierarchy(levels, owner, parts=parts).levels, found.facts)
 
 
 def started(launch: str | None) -> tuple[Launcher, int]:

@@ -54,6 +54,100 @@ def boxes(shape: Sequence[int], parts: int | Sequence[int]) -> NDArray[np.uint32
     return owner.ravel()
 
 
+def cut(
+    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, parts: int, *, by: str = "metis", unknowns: int = 1
+) -> NDArray[np.uint32]:
+    """Cut the graph of a matrix into parts with as many rows in each, so that few nonzeros join two parts.
+
+    Parameters
+    ----------
+    matrix : sparse matrix, shape (rows, rows)
+        Rows are joined where one has a nonzero in the column of the other; values do not matter.
+    parts : int
+    by : str
+        ``"metis"`` (PyPI pymetis) or ``"kahip"`` (PyPI kahip, its fast configuration).
+    unknowns : int
+        Consecutive rows that belong to one point and stay together.
+
+    Returns
+    -------
+    array of uint32, rows
+        The part of every row; each part has one.
+
+    Raises
+    ------
+    InvalidInput
+        If the matrix is not square, or has fewer points than parts.
+    Unsupported
+        If the package is not installed.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> A = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(8, 8))
+    >>> sorted(np.bincount(cut(A, 2)).tolist())
+    [4, 4]
+    """
+    if by not in CUTTERS:
+        raise InvalidInput(f"a cut by {by!r}: must be one of {', '.join(CUTTERS)}")
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InvalidInput(f"the matrix has {rows} rows and {columns} columns: must be square")
+    if unknowns < 1 or rows % unknowns:
+        raise InvalidInput(f"{unknowns} unknowns of a point: must divide the {rows} rows")
+    points = rows // unknowns
+    if not 1 <= parts <= points:
+        raise InvalidInput(f"{parts} parts of a matrix with {points} points: must be from 1 to {points}")
+    if parts == 1:
+        return np.zeros(rows, np.uint32)
+    first, near = _graph(matrix, unknowns)
+    of = CUTTERS[by](first, near, parts)
+    _fill(of, parts)
+    return np.repeat(of, unknowns)
+
+
+def _graph(
+    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, unknowns: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Neighbours of every point, as first entries and entries; of both directions, without the point itself."""
+    sparse = optional("scipy.sparse", "cuts of matrices", "multigrid")
+    entries = sparse.coo_array(matrix)
+    i, j = entries.row // unknowns, entries.col // unknowns
+    apart = i != j
+    i, j = i[apart], j[apart]
+    points = matrix.shape[0] // unknowns
+    ones = np.ones(2 * len(i), np.int8)
+    near = sparse.coo_array((ones, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(points, points)).tocsr()
+    return near.indptr.astype(np.int32), near.indices.astype(np.int32)
+
+
+def _metis(first: NDArray[np.int32], near: NDArray[np.int32], parts: int) -> NDArray[np.uint32]:
+    pymetis = optional("pymetis", "cuts by METIS", "partition")
+    graph = pymetis.CSRAdjacency(adj_starts=first, adjacent=near)
+    return np.asarray(pymetis.part_graph(parts, graph, options=pymetis.Options(seed=1))[1], np.uint32)
+
+
+def _kahip(first: NDArray[np.int32], near: NDArray[np.int32], parts: int) -> NDArray[np.uint32]:
+    kahip = optional("kahip", "cuts by KaHIP", "partition")
+    weights = np.ones(len(first) - 1, np.int32), np.ones(len(near), np.int32)
+    found = kahip.kaffpa(weights[0], first, weights[1], near, parts, 0.03, True, 1, kahip.FAST)
+    return np.asarray(found[1], np.uint32)
+
+
+#: What cuts a graph into parts.
+CUTTERS = {"metis": _metis, "kahip": _kahip}
+
+
+def _fill(of: NDArray[np.uint32], parts: int) -> None:
+    """Give every part that has nothing, as there may be where points are few, a point of the part that has most."""
+    held = np.bincount(of, minlength=parts)
+    for empty in np.flatnonzero(held == 0):
+        most = int(np.argmax(held))
+        of[np.flatnonzero(of == most)[-1]] = empty
+        held[most] -= 1
+        held[empty] = 1
+
+
 def box_counts(shape: Sequence[int], parts: int) -> tuple[int, ...]:
     """Return numbers of boxes along the dimensions whose product is ``parts``, with the least surface of a box."""
     best: tuple[float, tuple[int, ...]] | None = None

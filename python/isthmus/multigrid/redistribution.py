@@ -241,6 +241,8 @@ def redistribute(
     reasons: list[str] = []
     now, spent = hierarchy, 0.0
     first = first_known(hierarchy)
+    if len(hierarchy) == 1:
+        reasons.append("level 0 is the only one: there is no coarse level to gather")
     for level in range(first, len(hierarchy)):
         matrix = now.levels[level].matrix
         largest = min(matrix.most[0], matrix.active - 1)

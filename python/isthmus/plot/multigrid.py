@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..schedule.summary import counted
 from .chart import Target, figure, legend, save, still_suffix
 from .common import CLASSES, INK, MUTED, ROUTE
 
@@ -37,7 +38,8 @@ def plot_hierarchy(hierarchy: Hierarchy, target: Target = None, what: str = "lev
 def _levels(hierarchy: Hierarchy, target: Target) -> Figure:
     suffix = still_suffix(target, None)
     words = "The most that one part sends for a product with the matrix (A), an interpolation (P), a restriction (R)."
-    fig, ax = figure(f"{len(hierarchy)} levels on {hierarchy.parts:,} parts", words, 6.4)
+    on = f"{counted(len(hierarchy), 'level')} on {counted(hierarchy.parts, 'part')}"
+    fig, ax = figure(on, words, 6.4)
     # Messages above, the size of one below.
     box = ax.get_position()
     ax.set_position((box.x0, box.y0 + 0.5 * box.height, box.width, 0.5 * box.height))
@@ -57,7 +59,8 @@ def _levels(hierarchy: Hierarchy, target: Target) -> Figure:
     below.set_xlim(ax.get_xlim())
     below.set_xticks(at, [f"{i}\n{row['rows']:,}" for i, row in enumerate(frame)])
     below.set_xlabel("level and its rows", color=INK)
-    below.set_yscale("log")
+    if any(row["A_sends"] for row in frame):  # one part alone sends nothing, which has no logarithm
+        below.set_yscale("log")
     below.set_ylabel("bytes of one", color=INK)
     for side in ("top", "right"):
         below.spines[side].set_visible(False)
@@ -73,7 +76,7 @@ def _exchange(hierarchy: Hierarchy, target: Target) -> Figure:
     wide = min(count, 5)
     deep = -(-count // wide)
     words = "Bytes for a product with each level's matrix."
-    fig, first = figure(f"Who sends to whom on {hierarchy.parts:,} parts", words, 0.9 + 2.9 * deep)
+    fig, first = figure(f"Who sends to whom on {counted(hierarchy.parts, 'part')}", words, 0.9 + 2.9 * deep)
     first.remove()
     images = [_image(level.matrix) for level in hierarchy.levels]
     most = max(float(np.nanmax(one, initial=8.0)) for one in images)
@@ -83,7 +86,11 @@ def _exchange(hierarchy: Hierarchy, target: Target) -> Figure:
         shown = np.where(one > 0, one, np.nan)
         drawn = ax.imshow(shown, norm=LogNorm(8, max(most, 9)), cmap="viridis_r", interpolation="nearest")
         operator = hierarchy.levels[i].matrix
-        ax.set_title(f"level {i}: {operator.active:,} parts, {len(operator.exchange):,} pairs", fontsize=8, color=INK)
+        ax.set_title(
+            f"level {i}: {counted(operator.active, 'part')}, {counted(len(operator.exchange), 'pair')}",
+            fontsize=8,
+            color=INK,
+        )
         ax.set_xticks([])
         ax.set_yticks([])
     fig.subplots_adjust(left=0.02, right=0.9, top=0.74 if deep == 1 else 0.82, bottom=0.03, hspace=0.2, wspace=0.08)
@@ -115,7 +122,8 @@ def plot_scenarios(scenarios: Scenarios, target: Target = None) -> Figure:
         at = np.arange(len(scenarios.measured))
         (line,) = ax.plot(at, scenarios.measured, color="black", marker="s", markersize=4, linewidth=2)
         rows.append((line, "measured"))
-    ax.set_yscale("log")
+    if any((seconds > 0).any() for seconds in scenarios.levels.values()):
+        ax.set_yscale("log")
     ax.set_xlabel("level", color=INK)
     ax.set_ylabel("seconds", color=INK)
     ax.set_xticks(np.arange(len(next(iter(scenarios.levels.values())))))

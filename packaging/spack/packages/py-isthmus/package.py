@@ -19,6 +19,7 @@ class PyIsthmus(PythonPackage):
     variant("data", default=True, description="Data frames, graphs and sparse matrices")
     variant("multigrid", default=False, description="Hierarchies of PyAMG")
     variant("otf2", default=False, description="Traces in OTF2")
+    variant("partition", default=False, description="Cuts of matrices by METIS")
     variant("plot", default=True, description="Pictures")
     variant("report", default=True, description="Reports in HTML")
 
@@ -44,6 +45,8 @@ class PyIsthmus(PythonPackage):
         depends_on("py-pyamg@5:", when="+multigrid")
         depends_on("py-scipy@1.12:", when="+multigrid")
         depends_on("otf2@3.1:", when="+otf2")
+        # Spack has no Python module of KaHIP: cuts by KaHIP need pip install kahip.
+        depends_on("py-pymetis@2025.1:", when="+partition")
         depends_on("py-matplotlib@3.8:", when="+plot")
         depends_on("py-plotly@5.20:", when="+plot")
         depends_on("py-jinja2@3.1:", when="+report")
