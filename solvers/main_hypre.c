@@ -27,7 +27,7 @@ static void put(FILE* stream, const hypre_CSRMatrix* matrix) {
 }
 
 /* Structure of all matrices of one rank, and which rows of each level are those of the next one: levels; then of each
- * A, P and a byte per row. */
+ * A, P, a byte per row, and whether R follows, which is not the transpose of P. */
 static int write_matrices(hypre_ParAMGData* amg, const char* path) {
   FILE* stream = fopen(path, "wb");
   if (!stream) return errno;
@@ -44,6 +44,10 @@ static int write_matrices(hypre_ParAMGData* amg, const char* path) {
     const HYPRE_Int* marks = hypre_ParAMGDataCFMarkerArray(amg)[level];
 #endif
     for (HYPRE_Int i = 0; i < hypre_CSRMatrixNumRows(a); ++i) fputc(marks[i] > 0, stream);
+    hypre_ParCSRMatrix* const r = hypre_ParAMGDataRArray(amg) ? hypre_ParAMGDataRArray(amg)[level] : NULL;
+    const int own = r && r != hypre_ParAMGDataPArray(amg)[level];
+    fputc(own, stream);
+    if (own) put(stream, hypre_ParCSRMatrixDiag(r));
   }
   const int wrong = ferror(stream) ? EIO : 0;
   return fclose(stream) || wrong ? EIO : 0;

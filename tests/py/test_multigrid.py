@@ -192,6 +192,27 @@ def test_a_line_is_cut_where_it_is_thin() -> None:
     assert (points == points[:, :1]).all()
 
 
+def test_restriction_of_its_own() -> None:
+    """R is counted where it is not the transpose of P, as in approximate ideal restriction."""
+    pyamg = pytest.importorskip("pyamg")
+    shape = (12, 12)
+    air = pyamg.air_solver(pyamg.gallery.poisson(shape, format="csr"))
+    owner = boxes(shape, 6)
+    found = hierarchy(air, owner)
+    first = found.levels[0]
+    coarse = owner[np.flatnonzero(np.asarray(air.levels[0].splitting))]
+    assert first.own_restriction == Operator.of(air.levels[0].R, coarse, owner, 6)
+    assert first.restriction != first.interpolation.reversed()  # type: ignore[union-attr]
+    p, r = pairs_of(8), sp.csr_array(np.ones((4, 8)))
+    given = hierarchy([(laplace(8), p, None, r), laplace(4)], boxes((8,), 4))
+    assert given.levels[0].restriction is not None
+    assert given.levels[0].restriction.sends.tolist() == [3, 3, 3, 3]
+    same = hierarchy([(laplace(8), p, None, p.T.tocsr()), laplace(4)], boxes((8,), 4))
+    assert same == hierarchy([(laplace(8), p), laplace(4)], boxes((8,), 4))
+    with pytest.raises(InvalidInput, match="level 0: restriction of 7 rows to 4, and interpolation of 4 to 8"):
+        hierarchy([(laplace(8), p, None, sp.csr_array((4, 7))), laplace(4)], boxes((8,), 4))
+
+
 def test_a_hierarchy_of_one_level_has_nothing_to_gather() -> None:
     one = hierarchy([laplace(8)], boxes((8,), 4))
     assert "1 level on 4 parts" in str(one)

@@ -52,6 +52,19 @@ def test_counts_of_ranks_are_those_of_the_matrix(problem: str) -> None:
 
 
 @needs_hypre
+def test_a_restriction_of_its_own_is_cut_too() -> None:
+    """Approximate ideal restriction: on level 0 that of one rank, cut, is that of real ranks."""
+    rotated = {"coarsening": "pmis", "options": {"restrict": 1}}
+    real = boomeramg("laplace7", (8, 6, 4), launch=launch(4), **rotated)
+    cut = boomeramg("laplace7", (8, 6, 4), parts=4, **rotated)
+    for found in (real, cut):
+        own = found.levels[0].own_restriction
+        assert own is not None
+        assert own != found.levels[0].interpolation.reversed()  # type: ignore[union-attr]
+    assert real.levels[0].own_restriction.most[0] == cut.levels[0].own_restriction.most[0]  # type: ignore[union-attr]
+
+
+@needs_hypre
 @pytest.mark.parametrize("by", ["metis", "kahip"])
 def test_hierarchies_are_cut_by_a_partitioner(by: str) -> None:
     """As if the parts were given; fewer messages and bytes than ranges of rows where these are scattered."""

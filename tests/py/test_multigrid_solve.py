@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import isthmus
 from isthmus import InvalidInput, ParseError, multigrid
 from isthmus.cli import main
 from isthmus.multigrid import boomeramg, gathered, hypre, solve
 from isthmus.multigrid.redistribution import roots
 from isthmus.multigrid.solution import read_solution
 from test_multigrid_hypre import OPEN, launch, needs_hypre
+
+ROOT = Path(__file__).parents[2]
 
 
 def convection(nx: int, ny: int) -> sp.csr_array:
@@ -227,6 +230,40 @@ def test_a_solver_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert words(3, "9:1")[1:] == ["-1", "-1", "level 9 to 1: the hierarchy has levels 0 to 2\n"]
     for wrong in ("1", "1:", "1:2,", "2:1,1:1", "0:1", "1:0", "a:b", "1:2 "):
         assert words(1, wrong) == ["cannot", "be", "read"]
+
+
+@needs_hypre
+def test_the_guide_from_a_program_to_gathered_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its program as it is, what it is advised, and with the levels gathered: it takes as many iterations."""
+    source, app, levels = ROOT / "examples/hypre/poisson.c", tmp_path / "poisson", str(tmp_path / "levels.h5")
+    include = [flag for flag in hypre.installed().flags if flag.startswith("-I")]
+    subprocess.run([OPEN, *include, str(source), "-o", str(app), "-lHYPRE", "-lm"], check=True)
+    main(["multigrid", "trace", "-o", levels, "--", *launch(8).split(), str(app), "16"])
+    capsys.readouterr()
+    main(["multigrid", "redistribute", levels, "--machine", "eos", "--ranks-per-node", "1", "--json"])
+    switches = json.loads(capsys.readouterr().out)["switches"]
+    assert switches
+    cycle = str(tmp_path / "cycle.h5")
+    main(["multigrid", "program", levels, "--machine", "eos", "--gather", "model", "-o", cycle])
+    assert "is estimated from the memory bandwidth of a node" in capsys.readouterr().out
+    # The time of operations is not left out where the machine has none.
+    assert "compute" in str(isthmus.read(cycle))
+    main(["multigrid", "library", "--amg", "--mpicc", OPEN])
+    flags = capsys.readouterr().out.split()
+    gathered = tmp_path / "gathered"
+    subprocess.run([OPEN, "-DGATHER", str(source), "-o", str(gathered), *flags, "-lHYPRE", "-lm"], check=True)
+
+    def iterations(program: Path, *words: str) -> str:
+        run = [*launch(8).split(), str(program), *words]
+        out = subprocess.run(run, check=True, capture_output=True, text=True).stdout
+        assert out.startswith("correct: 4096 rows on 8 ranks, "), out
+        return out.split(";")[0]
+
+    given = ",".join(f"{level}:{ranks}" for level, ranks in switches.items())
+    assert iterations(app, "16") == iterations(gathered, "16", given)
+    bad = subprocess.run([*launch(2).split(), str(gathered), "16", "2:x"], capture_output=True, text=True)
+    assert bad.returncode == 2
+    assert "poisson: 2:x: expected levels and their ranks, such as 2:16,4:1" in bad.stderr
 
 
 @needs_hypre

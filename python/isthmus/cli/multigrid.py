@@ -174,7 +174,7 @@ def model(
     from ..multigrid import scenarios
 
     hierarchy = read_hierarchy(file)
-    _, paid, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
+    paid = paid_costs(machine, ranks_per_node, cost, hierarchy.parts)
     seconds = None
     if measured is not None:
         try:
@@ -182,7 +182,7 @@ def model(
         except ValueError:
             raise InvalidInput(f"--measured {measured}: expected numbers of seconds, such as 1e-3,8e-4") from None
     found = scenarios(
-        hierarchy, paid, measured=seconds, cores=per_node, shape=shape, smoother=smoother, threads=threads
+        hierarchy, paid.costs, measured=seconds, cores=paid.per_node, shape=shape, smoother=smoother, threads=threads
     )
     drawn = [path for _, path in pictures("--plot", plot, ("scenarios",))]
     for path in drawn:
@@ -194,6 +194,7 @@ def model(
     click.echo(str(found))
     if "extrapolated" in hierarchy.facts:
         click.echo(f"The hierarchy is extrapolated {hierarchy.facts['extrapolated']}.")
+    paid.tell()
     for path in drawn:
         click.echo(f"wrote {path}")
 
@@ -215,8 +216,8 @@ def exchange(
     from ..multigrid import node_aware
 
     hierarchy = read_hierarchy(file)
-    _, paid, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
-    found = node_aware(hierarchy, paid, cores=per_node, shape=shape, smoother=smoother)
+    paid = paid_costs(machine, ranks_per_node, cost, hierarchy.parts)
+    found = node_aware(hierarchy, paid.costs, cores=paid.per_node, shape=shape, smoother=smoother)
     if as_json:
         print_json({"levels": list(found.frame()), "cycle": dict(found.cycle)})
     else:
@@ -247,11 +248,11 @@ def redistribute(
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
     hierarchy = read_hierarchy(file)
-    where, known, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
-    paid = known.with_flop_of(where, per_node)
+    paid = paid_costs(machine, ranks_per_node, cost, hierarchy.parts)
+    node = paid.machine.node
     found = decide(
-        hierarchy, paid, cores=per_node, redundant=redundant, hypre_threshold=hypre_threshold,
-        caches=[one.up_to for one in where.node.spmv if one.up_to] or [one.size for one in where.node.caches],
+        hierarchy, paid.costs, cores=paid.per_node, redundant=redundant, hypre_threshold=hypre_threshold,
+        caches=[one.up_to for one in node.spmv if one.up_to] or [one.size for one in node.caches],
         shape=shape, smoother=smoother,
     )  # fmt: skip
     if output is not None:
@@ -261,10 +262,6 @@ def redistribute(
         print_json({"switches": dict(found.switches)} | more | ({} if output is None else {"file": output}))
         return
     click.echo(str(found))
-    if paid is not known:
-        click.echo(
-            f"\nThe time of a floating-point operation, {paid.flop:.3g} s, is estimated from the memory bandwidth of a "
-            "node; --cost flop= gives what was measured."
-        )
+    paid.tell()
     if output is not None:
         click.echo(f"wrote {output}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
 
 from ..errors import InvalidInput
 
@@ -35,17 +37,34 @@ def named_costs(pairs: tuple[str, ...]) -> dict[str, float]:
     return named_numbers("--cost", pairs, "NAME=NUMBER in SI units, such as flop=0.5e-9")
 
 
-def paid_costs(
-    machine: str, ranks_per_node: int | None, cost: tuple[str, ...], hierarchy: Hierarchy
-) -> tuple[Machine, Costs, int]:
-    """The machine, its costs with those that are given, and ranks of a node."""
+class Paid(NamedTuple):
+    """A machine and its costs, with those that are given."""
+
+    machine: Machine
+    costs: Costs
+    per_node: int
+    estimated: bool
+
+    def tell(self) -> None:
+        """Say where the time of a floating-point operation is estimated."""
+        if self.estimated:
+            click.echo(
+                f"\nThe time of a floating-point operation, {self.costs.flop:.3g} s, is estimated from the memory "
+                "bandwidth of a node; --cost flop= gives what was measured."
+            )
+
+
+def paid_costs(machine: str, ranks_per_node: int | None, cost: tuple[str, ...], parts: int) -> Paid:
+    """The costs of a machine for so many ranks; its time of an operation is estimated where it is not known."""
     from ..loading import load
     from ..multigrid import Costs
 
     found = load(machine)
     per_node = ranks_per_node or found.node.cores
-    nodes = -(-hierarchy.parts // per_node)
-    return found, Costs.of(found, nodes=nodes, **named_costs(cost)), per_node
+    given = named_costs(cost)
+    known = Costs.of(found, nodes=-(-parts // per_node), **given)
+    paid = known if "flop" in given else known.with_flop_of(found, per_node)
+    return Paid(found, paid, per_node, paid is not known)
 
 
 def given_switches(gather: tuple[str, ...]) -> dict[int, int] | None:

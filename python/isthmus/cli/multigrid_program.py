@@ -21,7 +21,7 @@ from .output import print_json
     help="Build the program of a cycle: what every rank sends and computes, level by level.\n\n"
     "FILE holds a hierarchy. What -o writes is taken by simulate, map, advise and show as any other program; its "
     "phases are the levels, its locations what is done on each. Computation takes the time of a floating-point "
-    "operation that --machine has, or --cost flop=; without either there are only messages.",
+    "operation of --machine, or of --cost flop=; without either there are only messages.",
 )
 @click.argument("file", metavar="FILE")
 @shared("machine")
@@ -56,6 +56,7 @@ def program(
     settings: dict[str, Any] = {"shape": shape, "smoother": smoother, "sweeps": around, "degree": degree}
     given = named_costs(cost)
     switches = given_switches(gather)
+    paid = None
     if machine is None:
         if switches is None:
             raise InvalidInput("--gather model: give --machine, for which the model decides")
@@ -66,13 +67,13 @@ def program(
             raise InvalidInput("--ranks-per-node: give --machine, too")
         flop = given.get("flop", 0.0)
     else:
-        found, paid, per_node = paid_costs(machine, ranks_per_node, cost, levels)
-        flop = paid.flop
+        paid = paid_costs(machine, ranks_per_node, cost, levels.parts)
+        flop = paid.costs.flop
         if switches is None:
-            known = paid.with_flop_of(found, per_node)
-            caches = [one.up_to for one in found.node.spmv if one.up_to] or [one.size for one in found.node.caches]
+            node = paid.machine.node
+            caches = [one.up_to for one in node.spmv if one.up_to] or [one.size for one in node.caches]
             switches = dict(
-                decide(levels, known, cores=per_node, redundant=redundant, caches=caches, **settings).switches
+                decide(levels, paid.costs, cores=paid.per_node, redundant=redundant, caches=caches, **settings).switches
             )
     made = built(levels, flop, cycles=cycles, coarsest=coarsest, switches=switches, redundant=redundant, **settings)
     if output is not None:
@@ -84,6 +85,8 @@ def program(
     for level, parts in switches.items():
         click.echo(f"level {level} is gathered on {parts} rank{'s' if parts > 1 else ''}")
     click.echo(str(made))
+    if paid is not None:
+        paid.tell()
     if output is not None:
         click.echo(f"wrote {output}")
 

@@ -41,14 +41,15 @@ def setup(
     from ..multigrid import setup_counts
 
     hierarchy = read_hierarchy(file)
-    _, paid, _ = paid_costs(machine, ranks_per_node, cost, hierarchy)
+    paid = paid_costs(machine, ranks_per_node, cost, hierarchy.parts)
     given = {} if rounds is None else {"rounds": _rounds(rounds)}
-    told = modelled(hierarchy, paid, coarsening=coarsening, unknowns=unknowns, **given)
+    told = modelled(hierarchy, paid.costs, coarsening=coarsening, unknowns=unknowns, **given)
     if recorded is None:
         if as_json:
             print_json({"seconds": told.seconds, "stages": list(told.frame())})
         else:
             click.echo(str(told))
+            paid.tell()
         return
     from ..reading import read
     from ..schedule.program import Program

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
-from .multigrid_inputs import given_switches, named_costs
+from .multigrid_inputs import given_switches, paid_costs
 from .multigrid_problem import of_problem
 from .options import json_option, shared
 from .output import print_json
@@ -105,13 +105,8 @@ def _level(word: str) -> int:
 
 def _model(machine: str, ranks_per_node: int | None, cost: tuple[str, ...], launch: str | None) -> dict[str, Any]:
     """What the model decides with."""
-    from ..loading import load
-    from ..multigrid import Costs
     from ..multigrid.hypre import started
 
-    where = load(machine)
-    per_node = ranks_per_node or where.node.cores
-    nodes = -(-started(launch)[1] // per_node)
-    costs = Costs.of(where, nodes=nodes, **named_costs(cost)).with_flop_of(where, per_node)
-    return {"costs": costs, "cores": per_node,
-            "caches": [float(one.size) for one in where.node.caches]}  # fmt: skip
+    paid = paid_costs(machine, ranks_per_node, cost, started(launch)[1])
+    return {"costs": paid.costs, "cores": paid.per_node,
+            "caches": [float(one.size) for one in paid.machine.node.caches]}  # fmt: skip

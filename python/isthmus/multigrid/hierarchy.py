@@ -183,7 +183,8 @@ def hierarchy(
     solver : MultilevelSolver of PyAMG, or sequence of matrices of SciPy
         Of a sequence, pairs (A, P) of matrix and interpolation from the next level, the last pair or matrix without P:
         ``[(A0, P0), (A1, P1), A2]``. So matrices of PETSc, MueLu, AMGCL and others can be given. A third element, or
-        PyAMG's ``splitting``, tells which rows are those of the next level, in their order: nonzero for these.
+        PyAMG's ``splitting``, tells which rows are those of the next level, in their order: nonzero for these; or None.
+        A fourth, or PyAMG's ``R``, is the restriction where it is not the transpose of P.
     owner : array of int, rows of the finest matrix
         The part of each row, such as from :func:`boxes` or :func:`cut` (METIS, KaHIP).
     parts : int, optional
@@ -217,7 +218,7 @@ def hierarchy(
         raise InvalidInput(f"part {int(np.argmin(held))} of {count} owns no row of the finest level")
     levels: list[GridLevel] = []
     matrices = list(_levels(solver))
-    for number, (a, p, chosen) in enumerate(matrices):
+    for number, (a, p, chosen, r) in enumerate(matrices):
         if a.shape[0] != a.shape[1]:
             raise InvalidInput(
                 f"level {number}: the matrix has {a.shape[0]} rows and {a.shape[1]} columns: must be square"
@@ -233,8 +234,14 @@ def hierarchy(
             raise InvalidInput(f"level {number}: has no interpolation, and is not the last of {len(matrices)}")
         if p.shape[0] != a.shape[0]:
             raise InvalidInput(f"level {number}: interpolation to {p.shape[0]} rows, and the matrix has {a.shape[0]}")
+        if r is not None and r.shape != p.shape[::-1]:
+            raise InvalidInput(
+                f"level {number}: restriction of {r.shape[1]} rows to {r.shape[0]}, and interpolation of {p.shape[1]} "
+                f"to {p.shape[0]}"
+            )
         coarse = coarse_owner(p, of) if chosen is None else of[_chosen(chosen, p, number)]
-        levels.append(GridLevel(matrix, Operator.of(p, of, coarse, count)))
+        own = None if r is None or _same_places(r, p.T) else Operator.of(r, coarse, of, count)
+        levels.append(GridLevel(matrix, Operator.of(p, of, coarse, count), own))
         of = coarse
     return Hierarchy(tuple(levels))
 
@@ -250,20 +257,29 @@ def _chosen(splitting: Any, p: _Matrix, number: int) -> np.ndarray[Any, np.dtype
     return found
 
 
-def _levels(solver: Any) -> Iterable[tuple[_Matrix, _Matrix | None, Any]]:
-    """Matrix, interpolation and choice of coarse rows of every level, whatever they come in."""
+def _same_places(one: _Matrix, other: _Matrix) -> bool:
+    """Whether two matrices have their entries in the same places."""
+    ours, theirs = one.tocsr(), other.tocsr()
+    if ours.nnz != theirs.nnz or (ours.indptr != theirs.indptr).any():
+        return False
+    ours, theirs = ours.sorted_indices(), theirs.sorted_indices()
+    return bool((ours.indices == theirs.indices).all())
+
+
+def _levels(solver: Any) -> Iterable[tuple[_Matrix, _Matrix | None, Any, _Matrix | None]]:
+    """Matrix, interpolation, choice of coarse rows and restriction of every level, whatever they come in."""
     issparse = optional("scipy.sparse", "hierarchies", "multigrid").issparse
     for number, level in enumerate(getattr(solver, "levels", solver)):
         if hasattr(level, "A"):
-            found = level.A, getattr(level, "P", None), getattr(level, "splitting", None)
+            found = level.A, getattr(level, "P", None), getattr(level, "splitting", None), getattr(level, "R", None)
         elif issparse(level):
-            found = level, None, None
-        elif isinstance(level, (tuple, list)) and len(level) in (1, 2, 3):
-            found = (*level, None, None)[:3]
+            found = level, None, None, None
+        elif isinstance(level, (tuple, list)) and 1 <= len(level) <= 4:
+            found = (*level, None, None, None)[:4]
         else:
             raise InvalidInput(
                 f"level {number}: must be a sparse matrix of SciPy, or a pair of matrix and interpolation"
             )
-        if not all(m is None or issparse(m) for m in found[:2]):
+        if not all(m is None or issparse(m) for m in (*found[:2], found[3])):
             raise InvalidInput(f"level {number}: matrices must be sparse matrices of SciPy")
         yield found

@@ -362,7 +362,7 @@ def _write_matrix(matrix: Any, path: str) -> int:
 
 
 def read_matrices(path: str | os.PathLike[str]) -> list[tuple[Any, ...]]:
-    """Read the matrices of one rank: (A, P, rows of the next level) of every level; values are all 1."""
+    """Read the matrices of one rank: (A, P, rows of the next level, R or None) of every level; values are all 1."""
     csr_array = optional("scipy.sparse", "hierarchies", "multigrid").csr_array
     levels: list[tuple[Any, ...]] = []
     with open(path, "rb") as stream:
@@ -381,7 +381,8 @@ def read_matrices(path: str | os.PathLike[str]) -> list[tuple[Any, ...]]:
                 levels.append((a,))
             else:
                 p = matrix()
-                levels.append((a, p, np.fromfile(stream, np.uint8, a.shape[0])))
+                chosen = np.fromfile(stream, np.uint8, a.shape[0])
+                levels.append((a, p, chosen, matrix() if stream.read(1) == b"\1" else None))
     return levels
 
 
