@@ -114,11 +114,16 @@ class Simulator {
 
   // -- dependencies ---------------------------------------------------------------------------------------------------
 
+  void free(std::uint64_t op, bool by_start) {
+    free_.push_back(op);
+    // As LogGOPSim does it, those that a start frees come before those that an end frees.
+    if (!by_start && o_.receive == Receive::loggopsim) by_end_.insert(op);
+  }
   void fulfil(std::uint64_t op, bool on_start) {
     const Rank rank = owner_[op];
     for (const Edge e : s_.dependants(rank, static_cast<std::uint32_t>(op - s_.op_first[rank])))
       if (e.on_start() == on_start && --needs_[s_.op_first[rank] + e.to()] == 0)
-        free_.push_back(s_.op_first[rank] + e.to());
+        free(s_.op_first[rank] + e.to(), on_start);
   }
   void start(std::uint64_t op) {
     out_.start[op] = now_;
@@ -137,7 +142,8 @@ class Simulator {
   void come() {
     std::sort(free_.begin(), free_.end());
     std::stable_sort(free_.begin(), free_.end(), [&](std::uint64_t a, std::uint64_t b) {
-      return std::make_pair(owner_[a], s_.ops[a].kind) < std::make_pair(owner_[b], s_.ops[b].kind);
+      return std::make_tuple(owner_[a], s_.ops[a].kind, by_end_.contains(a)) <
+             std::make_tuple(owner_[b], s_.ops[b].kind, by_end_.contains(b));
     });
     for (const std::uint64_t i : free_) {
       const Operation& op = s_.ops[i];
@@ -335,6 +341,7 @@ class Simulator {
   std::vector<Picoseconds> handled_;     // of every send: the end of its message's handling
   std::vector<Picoseconds> not_before_;  // of every operation: the end of what it waited for
   std::vector<std::uint64_t> free_;
+  std::set<std::uint64_t> by_end_;
   std::vector<std::list<std::uint64_t>> posted_, unexpected_;
   Picoseconds now_ = 0;
   Picoseconds lost_ = 0;

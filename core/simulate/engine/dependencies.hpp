@@ -61,6 +61,21 @@ class Dependencies {
     release_few(op, phases, few, found);
     for (int i = 0; i < found; ++i) ready(few[i]);
   }
+  /// The same, first for those that it frees by having started: ready(operation, phase).
+  template <class Callback>
+  void release_by_phase(Rank rank, std::uint64_t op, unsigned phases, Callback&& ready) {
+    const std::uint64_t first = schedule_->op_first[rank];
+    for (const Phase phase : {started, done}) {
+      if ((phases & phase) == 0) continue;
+      for (const Edge e : schedule_->dependants(rank, static_cast<std::uint32_t>(op - first)))
+        if (e.on_start() == (phase == started) && fulfil(first + e.to())) ready(first + e.to(), phase);
+    }
+  }
+  /// Does it free one operation by starting and another by being done?
+  [[nodiscard]] bool frees_by_both(std::uint64_t op) const {
+    const std::uint16_t bits = work_[op].bits;
+    return (bits >> count_at & 3U) == 2 && (bits >> first_phase_at & 3U) != (bits >> second_phase_at & 3U);
+  }
   /// Does the operation wait for others?
   [[nodiscard]] bool waits(std::uint64_t op) const { return work_[op].needs != 0; }
   /// For how many operations it waits.

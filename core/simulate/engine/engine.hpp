@@ -188,6 +188,7 @@ class Engine {
   struct Ready {
     Rank rank;
     OpKind kind;
+    bool by_end;  // with Receive::loggopsim, freed by the end of another one: those that its start frees come before
     std::uint64_t op;
   };
 
@@ -208,7 +209,7 @@ class Engine {
   void release_and_go(Rank rank, std::uint64_t op, unsigned phases) {
     std::uint64_t ready[2];
     int found = 0;
-    if (!dependencies_.release_few(op, phases, ready, found)) {
+    if ((whole_ && dependencies_.frees_by_both(op)) || !dependencies_.release_few(op, phases, ready, found)) {
       release(rank, op, phases);
       go();
       return;
@@ -216,9 +217,9 @@ class Engine {
     count(op, phases);
     if (found == 0) return;
     std::uint32_t occupied = no_resource;
-    Ready first{rank, dependencies_.kind(ready[0]), ready[0]};
+    Ready first{rank, dependencies_.kind(ready[0]), false, ready[0]};
     if (found == 2) {
-      Ready second{rank, dependencies_.kind(ready[1]), ready[1]};
+      Ready second{rank, dependencies_.kind(ready[1]), false, ready[1]};
       if (comes_before(second, first)) std::swap(first, second);
       schedule(first, occupied);
       schedule(second, occupied);
@@ -229,8 +230,14 @@ class Engine {
   /// Collects the dependants that the operation frees.
   void release(Rank rank, std::uint64_t op, unsigned phases) {
     count(op, phases);
+    if (whole_) {
+      dependencies_.release_by_phase(rank, op, phases, [&](std::uint64_t to, Dependencies::Phase phase) {
+        ready_.push_back({rank, dependencies_.kind(to), phase == done, to});
+      });
+      return;
+    }
     dependencies_.release(rank, op, phases,
-                          [&](std::uint64_t to) { ready_.push_back({rank, dependencies_.kind(to), to}); });
+                          [&](std::uint64_t to) { ready_.push_back({rank, dependencies_.kind(to), false, to}); });
   }
   /// Lets everything that was collected come: by rank, then sends before receives before the rest, then in posting
   /// order.
@@ -248,7 +255,8 @@ class Engine {
   static bool comes_before(const Ready& a, const Ready& b) {
     // Operations are numbered by rank.
     if (a.rank != b.rank) return a.rank < b.rank;
-    return a.kind != b.kind ? a.kind < b.kind : a.op < b.op;
+    if (a.kind != b.kind) return a.kind < b.kind;
+    return a.by_end != b.by_end ? b.by_end : a.op < b.op;
   }
 
   std::uint64_t next_order(EventType type) { return Event::make_order(sequence_++, type); }
@@ -294,7 +302,7 @@ class Engine {
   void start_all() {
     for (Rank r = 0; r < s_.ranks; ++r) {
       for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
-        if (!dependencies_.waits(op)) ready_.push_back({r, dependencies_.kind(op), op});
+        if (!dependencies_.waits(op)) ready_.push_back({r, dependencies_.kind(op), false, op});
       go();
     }
   }

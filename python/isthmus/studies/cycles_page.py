@@ -137,7 +137,11 @@ def _draw(found: Sequence[Variant]) -> Any:
         every = one.all_mpi()
         heights = [1e3 * every[c]["communication"] if c in every else 0 for c in sizes]
         place = np.arange(len(sizes)) + (number - len(found) / 2) * 0.8 / len(found)
-        left.bar(place, heights, 0.76 / len(found), color=CLASSES[number % len(CLASSES)], label=one.title)
+        again = "////" if number >= len(CLASSES) else None  # colours that come a second time
+        left.bar(
+            place, heights, 0.76 / len(found), color=CLASSES[number % len(CLASSES)], hatch=again, edgecolor="white",
+            linewidth=0, label=one.title,
+        )  # fmt: skip
     for x, cores in enumerate(sizes):
         for low, style in ((1, "-"), (1 - _NEAR, ":"), (1 + _NEAR, ":")):
             left.plot([x - 0.45, x + 0.45], [1e3 * messages[cores] * low] * 2, style, color=INK, lw=1.3)

@@ -130,6 +130,7 @@ class Simulation:
         self.queue: list[tuple] = []
         self.stamps = 0
         self.ready: list[At] = []
+        self.by_end: set[At] = set()
         self.waits: dict[At, int] = {}
         self.done_frees: dict[At, list[At]] = defaultdict(list)
         self.start_frees: dict[At, list[At]] = defaultdict(list)
@@ -174,8 +175,11 @@ class Simulation:
         return self.interface(self.op(at).peer, at[0], self.op(at).nic)
 
     def release(self, now: int) -> None:
-        """Puts operations that have nothing more to wait for into the queue: by rank, kind, number."""
-        for at in sorted(self.ready, key=lambda at: (at[0], self.op(at).kind, at[1])):
+        """Puts operations that have nothing more to wait for into the queue: by rank, kind, number.
+
+        As LogGOPSim does it, those that were freed by a start come before those that were freed by an end.
+        """
+        for at in sorted(self.ready, key=lambda at: (at[0], self.op(at).kind, self.whole and at in self.by_end, at[1])):
             op = self.op(at)
             time = max(now, self.cpu_free[at[0], op.cpu], self.not_before[at])
             if op.kind in (SEND, PUT):
@@ -219,13 +223,15 @@ class Simulation:
         self.is_done.add(at)
         for dependant in self.done_frees[at]:  # on whatever stream, it waits for the work
             self.not_before[dependant] = max(self.not_before[dependant], end)
-        self.freed(self.done_frees[at])
+        self.freed(self.done_frees[at], by_end=True)
 
-    def freed(self, dependants: list[At]) -> None:
+    def freed(self, dependants: list[At], by_end: bool = False) -> None:
         for at in dependants:
             self.waits[at] -= 1
             if self.waits[at] == 0:
                 self.ready.append(at)
+                if by_end:
+                    self.by_end.add(at)
 
     def occupy(self, now: int, rank: int, cpu: int, what: str, work: int) -> int:
         """The CPU stream works from now on; how much longer than `work` because of noise."""
