@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "pgas_rows.h"
+
 enum { ASK = 1, ANSWER = 2 };
 
 static isthmus_space* space;
@@ -45,7 +47,7 @@ static void on_answer(isthmus_token* token, const uint64_t* arguments, uint32_t 
 static char mine[4 << 20] __attribute__((aligned(4096)));
 static uint64_t table, landing;
 
-enum what { PUT, GET, BEGIN, ADD, STRIDED, INDEXED, VECTOR, SHORT, MEDIUM, LONG, BARRIER, LOCK };
+enum what { PUT, GET, BEGIN, ADD, STRIDED, GET_STRIDED, INDEXED, VECTOR, SHORT, MEDIUM, LONG, BARRIER, LOCK };
 /* Bytes in all of transfers of many pieces, of which the space holds every other one. */
 enum { PIECES = 64 << 10 };
 static isthmus_piece pieces[PIECES / 8];
@@ -72,10 +74,12 @@ static double run(enum what what, size_t bytes, int times) {
         if (i % 64 == 63 || i == times - 1) must(isthmus_wait_all(space));
         break;
       case ADD: must(isthmus_atomic(space, peer, table, ISTHMUS_U64, ISTHMUS_ATOMIC_ADD, &one, NULL, &before)); break;
-      case STRIDED: {
+      case STRIDED:
+      case GET_STRIDED: {
         const size_t extent = PIECES / bytes;
         const int64_t there = 2 * (int64_t)bytes, here = (int64_t)bytes;
-        must(isthmus_put_strided(space, peer, table, &there, mine, &here, bytes, &extent, 1));
+        if (what == STRIDED) must(isthmus_put_strided(space, peer, table, &there, mine, &here, bytes, &extent, 1));
+        else must(isthmus_get_strided(space, mine, &here, peer, table, &there, bytes, &extent, 1));
         break;
       }
       case INDEXED: {
@@ -109,6 +113,7 @@ static double run(enum what what, size_t bytes, int times) {
 }
 
 static void measure(const char* name, enum what what, size_t bytes, int turns) {
+  if (!is_timed(name)) return;
   double best = 1e30;
   const int times = bytes >= 1 << 20                            ? 50
                     : bytes > 4096                              ? 500
@@ -161,11 +166,12 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
   for (size_t i = 0; i < 6; ++i) measure("begin-put", BEGIN, sizes[i], turns);
   measure("fetch-and-add", ADD, 8, turns);
-#ifndef OVER_MPI /* there every piece goes by itself */
-  for (size_t i = 0; i < 3; ++i) measure("strided", STRIDED, sizes[i], turns);
-  for (size_t i = 0; i < 3; ++i) measure("indexed", INDEXED, sizes[i], turns);
-  for (size_t i = 0; i < 3; ++i) measure("vector", VECTOR, sizes[i], turns);
-#endif
+  static const size_t of_pieces[] = {8, 64, 512, 4096, 8192, 16384, 32768};
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i) measure("strided", STRIDED, of_pieces[i], turns);
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i) measure("indexed", INDEXED, of_pieces[i], turns);
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i) measure("vector", VECTOR, of_pieces[i], turns);
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i)
+    measure("get-strided", GET_STRIDED, of_pieces[i], turns);
   measure("lock", LOCK, 8, turns);
   measure("short", SHORT, 0, turns);
   for (size_t i = 0; i < 5; ++i) measure("medium", MEDIUM, sizes[i], turns);

@@ -1,19 +1,21 @@
 """One-sided transfers, active messages, barriers, locks of libisthmus on two cores, beside windows of MPI.
 
-    python bench/pgas.py [--mpi openmpi|mpich] [--rounds N] [--gasnet PREFIX] [--only WORD...] [--programs]
+    python bench/pgas.py [--mpi openmpi|mpich] [--rounds N] [--gasnet PREFIX] [--only WORD...] [--rows NAME...]
+    python bench/pgas.py --programs
 
 All run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two cores: libisthmus in shared memory
 (`shared`) and as between nodes, over MPI (`over MPI`) and over libfabric's TCP (`over ofi`); windows of memory that MPI
 has allocated, which are shared memory, too (`window`), and of memory of the program (`window over`). Printed are the
 least times of batches in microseconds: of a put that is complete, of one of 64 that are under way at once
 (`begin-put`), of a request with its reply, of a barrier; of 64 KiB in pieces of so many bytes, of which the space has
-every other one (`strided`, `indexed`, `vector`).
+every other one (`strided`, `indexed`, `vector`, `get-strided`). With ISTHMUS_PACKED=1 in the environment every piece
+goes by itself, with 100000 all are packed.
 Beside `short` stand messages of 64 bytes of MPI itself, there and back.
 
 With `--gasnet`: GASNet-EX (bench/pgas_gasnet.c) beside them, in shared memory (`GASNet smp`) and over MPI (`GASNet
 mpi`), from the folder where it was installed, with its conduits smp and mpi for one thread (`--enable-seq`), the latter
 for the same MPI library. It binds its ranks as the others are bound. With `--only`: of these columns, by words in their
-names.
+names; with `--rows`: of these things.
 
 With `--programs`: those of examples/pgas/ that have a version with MPI, beside that, in seconds. What both compute must
 be the same to the last bit.
@@ -97,7 +99,10 @@ def main() -> None:
     parser.add_argument("--programs", action="store_true", help="time the programs of examples/pgas/ instead")
     parser.add_argument("--gasnet", metavar="PREFIX", help="where GASNet-EX was installed, to be measured beside")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="columns whose names hold one of these words")
+    parser.add_argument("--rows", nargs="+", metavar="NAME", help="what is timed: put, strided, barrier, ...")
     args = parser.parse_args()
+    if args.rows is not None:
+        os.environ["PGAS_ROWS"] = f",{','.join(args.rows)},"
     if args.programs:
         compared(args.mpi, args.rounds)
         return

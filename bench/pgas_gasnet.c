@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include <gasnet_ratomic.h>
+#include <gasnet_vis.h>
 #include <gasnetex.h>
 #include <sched.h>
 #include <stdio.h>
@@ -11,8 +12,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "pgas_rows.h"
+
 enum { SHORT_IN = 200, MEDIUM_IN, LONG_IN, ANSWER };
-enum what { PUT, GET, ADD, SHORT, MEDIUM, LONG, BARRIER };
+enum what { PUT, GET, ADD, STRIDED, GET_STRIDED, INDEXED, VECTOR, SHORT, MEDIUM, LONG, BARRIER };
+
+/* Bytes in all of transfers of many pieces, as in pgas.c. */
+enum { PIECES = 64 << 10 };
+static gex_Memvec_t pieces[PIECES / 8];
+static void* places[PIECES / 8];
 
 static gex_TM_t team;
 static gex_AD_t domain;
@@ -46,6 +54,12 @@ static void meet(void) { gex_Event_Wait(gex_Coll_BarrierNB(team, 0)); }
 
 /* Rank 0's part; the other one is in the barrier meanwhile. */
 static double run(enum what what, size_t bytes, int times) {
+  const size_t extent = bytes == 0 ? 0 : PIECES / bytes;
+  const ptrdiff_t there = 2 * (ptrdiff_t)bytes, here = (ptrdiff_t)bytes;
+  void* const own = mine;
+  const gex_Memvec_t whole = {mine, PIECES};
+  if (what == INDEXED || what == VECTOR)
+    for (size_t i = 0; i < extent; ++i) pieces[i] = (gex_Memvec_t){places[i] = its + 2 * i * bytes, bytes};
   meet();
   const double begin = now();
   for (int i = 0; i < times; ++i) {
@@ -61,6 +75,12 @@ static double run(enum what what, size_t bytes, int times) {
       case PUT: gex_RMA_PutBlocking(team, peer, its, mine, bytes, 0); continue;
       case GET: gex_RMA_GetBlocking(team, mine, peer, its, bytes, 0); continue;
       case ADD: gex_Event_Wait(gex_AD_OpNB_I64(domain, &before, peer, its, GEX_OP_FADD, 1, 0, 0)); continue;
+      case STRIDED: gex_VIS_StridedPutBlocking(team, peer, its, &there, mine, &here, bytes, &extent, 1, 0); continue;
+      case GET_STRIDED:
+        gex_VIS_StridedGetBlocking(team, mine, &here, peer, its, &there, bytes, &extent, 1, 0);
+        continue;
+      case INDEXED: gex_VIS_IndexedPutBlocking(team, peer, extent, places, bytes, 1, &own, PIECES, 0); continue;
+      case VECTOR: gex_VIS_VectorPutBlocking(team, peer, extent, pieces, 1, &whole, 0); continue;
       case SHORT: gex_AM_RequestShort0(team, peer, SHORT_IN, 0); break;
       case MEDIUM: gex_AM_RequestMedium0(team, peer, MEDIUM_IN, mine, bytes, GEX_EVENT_NOW, 0); break;
       default: gex_AM_RequestLong0(team, peer, LONG_IN, mine, bytes, its, GEX_EVENT_NOW, 0);
@@ -73,8 +93,13 @@ static double run(enum what what, size_t bytes, int times) {
 }
 
 static void measure(const char* name, enum what what, size_t bytes, int turns) {
+  if (!is_timed(name)) return;
   double best = 1e30;
-  const int times = bytes >= 1 << 20 ? 50 : bytes > 4096 ? 500 : what <= ADD ? 20000 : 2000;
+  const int times = bytes >= 1 << 20                    ? 50
+                    : bytes > 4096                      ? 500
+                    : what >= STRIDED && what <= VECTOR ? 300
+                    : what <= ADD                       ? 20000
+                                                        : 2000;
   for (int turn = 0; turn < turns; ++turn) {
     const double one = run(what, bytes, times);
     if (one < best) best = one;
@@ -114,6 +139,11 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < 8; ++i) measure("put", PUT, sizes[i], turns);
   for (size_t i = 0; i < 8; ++i) measure("get", GET, sizes[i], turns);
   measure("fetch-and-add", ADD, 8, turns);
+  static const size_t of_pieces[] = {8, 64, 512, 4096, 8192, 16384, 32768};
+  for (size_t i = 0; i < 7; ++i) measure("strided", STRIDED, of_pieces[i], turns);
+  for (size_t i = 0; i < 7; ++i) measure("indexed", INDEXED, of_pieces[i], turns);
+  for (size_t i = 0; i < 7; ++i) measure("vector", VECTOR, of_pieces[i], turns);
+  for (size_t i = 0; i < 7; ++i) measure("get-strided", GET_STRIDED, of_pieces[i], turns);
   measure("short", SHORT, 0, turns);
   const size_t medium = gex_AM_MaxRequestMedium(team, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 0);
   const size_t longest = gex_AM_MaxRequestLong(team, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 0);

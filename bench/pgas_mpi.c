@@ -7,11 +7,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "pgas_rows.h"
+
 static char *memory, mine[4 << 20];
 static MPI_Win window;
 static int rank;
 
-enum what { PUT, GET, BEGIN, ADD, BARRIER, SHORT };
+enum what { PUT, GET, BEGIN, ADD, BARRIER, SHORT, STRIDED, GET_STRIDED, INDEXED };
+enum { PIECES = 64 << 10 }; /* as in pgas.c */
+static MPI_Datatype shape;
 
 static double run(enum what what, int bytes, int times) {
   long long one = 1, before;
@@ -31,6 +35,8 @@ static double run(enum what what, int bytes, int times) {
     if (rank != 0) break;
     if (what == PUT) MPI_Put(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
     else if (what == GET) MPI_Get(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+    else if (what == STRIDED || what == INDEXED) MPI_Put(mine, PIECES, MPI_BYTE, 1, 0, 1, shape, window);
+    else if (what == GET_STRIDED) MPI_Get(mine, PIECES, MPI_BYTE, 1, 0, 1, shape, window);
     else if (what == BEGIN) MPI_Put(mine, bytes, MPI_BYTE, 1, (i % 64) * bytes, bytes, MPI_BYTE, window);
     else MPI_Fetch_and_op(&one, &before, MPI_LONG_LONG, 1, 0, MPI_SUM, window);
     if (what != BEGIN || i % 64 == 63 || i == times - 1) MPI_Win_flush(1, window);
@@ -40,13 +46,25 @@ static double run(enum what what, int bytes, int times) {
   return 1e6 * (end - begin) / times;
 }
 
+/* Every other piece of so many bytes: at a stride, or as a list. */
+static void shape_of(enum what what, int bytes) {
+  static int places[PIECES / 8];
+  for (int i = 0; i < PIECES / bytes; ++i) places[i] = 2 * i * bytes;
+  if (what == INDEXED) MPI_Type_create_indexed_block(PIECES / bytes, bytes, places, MPI_BYTE, &shape);
+  else MPI_Type_vector(PIECES / bytes, bytes, 2 * bytes, MPI_BYTE, &shape);
+  MPI_Type_commit(&shape);
+}
+
 static void measure(const char* name, enum what what, int bytes, int turns) {
+  if (!is_timed(name)) return;
   double best = 1e30;
-  const int times = bytes >= 1 << 20 ? 50 : bytes > 4096 ? 500 : 5000;
+  const int times = bytes >= 1 << 20 ? 50 : bytes > 4096 ? 500 : what >= STRIDED ? 300 : 5000;
+  if (what >= STRIDED) shape_of(what, bytes);
   for (int turn = 0; turn < turns; ++turn) {
     const double one = run(what, bytes, times);
     if (one < best) best = one;
   }
+  if (what >= STRIDED) MPI_Type_free(&shape);
   if (rank == 0) printf("%s %d %.4f\n", name, what == SHORT ? 0 : bytes, best);
 }
 
@@ -68,6 +86,11 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
   for (size_t i = 0; i < 6; ++i) measure("begin-put", BEGIN, sizes[i], turns);
   measure("fetch-and-add", ADD, 8, turns);
+  static const int of_pieces[] = {8, 64, 512, 4096, 8192, 16384, 32768};
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i) measure("strided", STRIDED, of_pieces[i], turns);
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i) measure("indexed", INDEXED, of_pieces[i], turns);
+  for (size_t i = 0; i < sizeof of_pieces / sizeof *of_pieces; ++i)
+    measure("get-strided", GET_STRIDED, of_pieces[i], turns);
   measure("short", SHORT, 64, turns);
   measure("barrier", BARRIER, 0, turns);
   MPI_Win_unlock_all(window);

@@ -126,14 +126,15 @@ EXPORT int isthmus_get_indexed(isthmus_space* space, void* const* to, size_t to_
 
 /* What is begun without an event, and not done at once, is done when all of it is waited for. */
 static void record_begun(struct pgas_call* c, int kind, isthmus_space* space, uint32_t rank, uint64_t bytes,
-                         const isthmus_event* event) {
+                         bool pieces, const isthmus_event* event) {
   const bool get = kind == RMA_GET;
   const uint64_t key = event && !c->call.error && *event ? event_key(space, *event) : 0;
   struct trace_rma access;
   struct space* s = space_of(space);
   const bool open = !event && s && !isthmus_cast(space, rank, 0);
   if (open) s->began++;
-  if (access_to(&access, kind, space, rank, get ? 0 : bytes, get ? bytes : 0, key || open ? 0 : TRACE_DONE_AT_ONCE))
+  if (access_to(&access, kind, space, rank, get ? 0 : bytes, get ? bytes : 0,
+                (uint16_t)((key || open ? 0 : TRACE_DONE_AT_ONCE) | pieces)))
     pgas_describe(c, FORM_RMA, 1, &access, sizeof access);
   pgas_record(c, key);
 }
@@ -141,13 +142,59 @@ static void record_begun(struct pgas_call* c, int kind, isthmus_space* space, ui
 EXPORT int isthmus_begin_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from,
                                        size_t bytes, isthmus_event* event) {
   CALL(begin_put_elsewhere, space, rank, offset, from, bytes, event);
-  record_begun(&c, RMA_PUT, space, rank, bytes, event);
+  record_begun(&c, RMA_PUT, space, rank, bytes, false, event);
   return status;
 }
 EXPORT int isthmus_begin_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes,
                                        isthmus_event* event) {
   CALL(begin_get_elsewhere, space, to, rank, offset, bytes, event);
-  record_begun(&c, RMA_GET, space, rank, bytes, event);
+  record_begun(&c, RMA_GET, space, rank, bytes, false, event);
+  return status;
+}
+EXPORT int isthmus_begin_set(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes,
+                             isthmus_event* event) {
+  CALL(begin_set, space, rank, offset, value, bytes, event);
+  record_begun(&c, RMA_PUT, space, rank, 8, false, event);
+  return status;
+}
+EXPORT int isthmus_begin_put_strided(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
+                                     const void* from, const int64_t* from_strides, size_t bytes, const size_t* extents,
+                                     uint32_t dimensions, isthmus_event* event) {
+  CALL(begin_put_strided, space, rank, offset, strides, from, from_strides, bytes, extents, dimensions, event);
+  record_begun(&c, RMA_PUT, space, rank, box_bytes(bytes, extents, dimensions), true, event);
+  return status;
+}
+EXPORT int isthmus_begin_get_strided(isthmus_space* space, void* to, const int64_t* to_strides, uint32_t rank,
+                                     uint64_t offset, const int64_t* strides, size_t bytes, const size_t* extents,
+                                     uint32_t dimensions, isthmus_event* event) {
+  CALL(begin_get_strided, space, to, to_strides, rank, offset, strides, bytes, extents, dimensions, event);
+  record_begun(&c, RMA_GET, space, rank, box_bytes(bytes, extents, dimensions), true, event);
+  return status;
+}
+EXPORT int isthmus_begin_put_vector(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                                    const isthmus_block* from, size_t from_count, isthmus_event* event) {
+  CALL(begin_put_vector, space, rank, to, to_count, from, from_count, event);
+  record_begun(&c, RMA_PUT, space, rank, blocks_bytes(from, from_count), true, event);
+  return status;
+}
+EXPORT int isthmus_begin_get_vector(isthmus_space* space, const isthmus_block* to, size_t to_count, uint32_t rank,
+                                    const isthmus_piece* from, size_t from_count, isthmus_event* event) {
+  CALL(begin_get_vector, space, to, to_count, rank, from, from_count, event);
+  record_begun(&c, RMA_GET, space, rank, blocks_bytes(to, to_count), true, event);
+  return status;
+}
+EXPORT int isthmus_begin_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count,
+                                     size_t to_bytes, void* const* from, size_t from_count, size_t from_bytes,
+                                     isthmus_event* event) {
+  CALL(begin_put_indexed, space, rank, to, to_count, to_bytes, from, from_count, from_bytes, event);
+  record_begun(&c, RMA_PUT, space, rank, to_count * to_bytes, true, event);
+  return status;
+}
+EXPORT int isthmus_begin_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes,
+                                     uint32_t rank, const uint64_t* from, size_t from_count, size_t from_bytes,
+                                     isthmus_event* event) {
+  CALL(begin_get_indexed, space, to, to_count, to_bytes, rank, from, from_count, from_bytes, event);
+  record_begun(&c, RMA_GET, space, rank, to_count * to_bytes, true, event);
   return status;
 }
 

@@ -53,6 +53,19 @@ int isthmus_begin_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, u
   });
 }
 
+int isthmus_begin_set(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes,
+                      isthmus_event* event) {
+  return guarded_space(space, [&] {
+    space->outside("isthmus_begin_set");
+    char* const to = space->near("isthmus_begin_set", rank, offset, bytes);
+    isthmus_event begun = 0;
+    if (bytes > 0 && to == nullptr) begun = space->far->begin_set(rank, offset, value, bytes, event == nullptr);
+    else if (bytes > 0) std::memset(to, value, bytes);
+    if (event != nullptr) *event = begun;
+    return ISTHMUS_DONE;
+  });
+}
+
 int isthmus_test_event(isthmus_space* space, isthmus_event* event) {
   return guarded_space(space, [&]() -> int {
     if (!is_event(*space, "isthmus_test_event", event)) return ISTHMUS_DONE;

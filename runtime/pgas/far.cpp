@@ -13,8 +13,9 @@ namespace isthmus::runtime {
 
 using What = Letter::What;
 
-Far::Far(isthmus_space& space, Post& post, std::uint32_t number)
-    : space_(space), post_(post), number_(number), operations_(1), pages_(space.team.ranks) {
+Far::Far(isthmus_space& space, Post& post, std::uint32_t number, std::uint64_t packed)
+    : space_(space), post_(post), number_(number), operations_(1), way_(post.way()), pages_(space.team.ranks) {
+  if (packed != 0) way_.longest = packed;
   post_.enter(number, *this);
 }
 
@@ -105,8 +106,20 @@ void Far::get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
 }
 
 isthmus_event Far::begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit) {
+  const std::uint32_t number = begin_parts(implicit);
+  put_part(rank, offset, from, bytes, number);
+  return event_of_parts(number, implicit);
+}
+
+isthmus_event Far::begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit) {
+  const std::uint32_t number = begin_parts(implicit);
+  get_part(rank, offset, to, bytes, number);
+  return event_of_parts(number, implicit);
+}
+
+void Far::put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number) {
   const bool large = bytes > post_.most();
-  const std::uint32_t number = begin(large ? 2 : 1, implicit);
+  operations_[number].left += large ? 2 : 1;
   Letter& letter = ask(rank, large ? What::put_large : What::put, number);
   letter.offset = offset;
   letter.bytes = bytes;
@@ -115,12 +128,11 @@ isthmus_event Far::begin_put(Rank rank, std::uint64_t offset, const void* from, 
   if (large)
     post_.send_bulk(space_.team.member(rank), Post::puts, static_cast<const std::byte*>(from), bytes,
                     {0, number_, operation, rank, number});
-  return implicit ? 0 : event_of(number);
 }
 
-isthmus_event Far::begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit) {
+void Far::get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number) {
   const bool large = bytes > post_.most();
-  const std::uint32_t number = begin(1, implicit);
+  ++operations_[number].left;
   Letter& letter = ask(rank, large ? What::get_large : What::get, number);
   letter.offset = offset;
   letter.bytes = bytes;
@@ -129,17 +141,36 @@ isthmus_event Far::begin_get(Rank rank, std::uint64_t offset, void* to, std::siz
     post_.receive_bulk(space_.team.member(rank), Post::gets, static_cast<std::byte*>(to), bytes,
                        {0, number_, operation, rank, number});
   send(rank, letter);
-  return implicit ? 0 : event_of(number);
+}
+
+Letter& Far::ask_for_pieces(Rank rank, bool puts, std::uint32_t number) {
+  ++operations_[number].left;
+  return ask(rank, puts ? What::put_pieces : What::get_pieces, number);
+}
+
+std::uint64_t Far::keep_places(std::vector<std::uint64_t>&& words) {
+  if (spare_kept_.empty()) {
+    spare_kept_.push_back(kept_.size());
+    kept_.emplace_back();
+  }
+  const std::uint64_t at = spare_kept_.back();
+  spare_kept_.pop_back();
+  kept_[at] = std::move(words);
+  return at;
 }
 
 void Far::set(Rank rank, std::uint64_t offset, int value, std::size_t bytes) {
-  const std::uint32_t number = begin(1);
+  wait(begin_set(rank, offset, value, bytes, false), rank);
+}
+
+isthmus_event Far::begin_set(Rank rank, std::uint64_t offset, int value, std::size_t bytes, bool implicit) {
+  const std::uint32_t number = begin(1, implicit);
   Letter& letter = ask(rank, What::set, number);
   letter.offset = offset;
   letter.bytes = bytes;
   letter.values[0] = static_cast<std::uint64_t>(value);
   send(rank, letter);
-  end(number, rank);
+  return event_of_parts(number, implicit);
 }
 
 void Far::put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
@@ -266,6 +297,13 @@ bool Far::take(Letter& letter, std::uint32_t number) {
                   letter.bytes);
       --operations_[letter.number].left;
       return true;
+    case What::pieces: {
+      const std::vector<std::uint64_t> places = std::move(kept_[letter.values[0]]);
+      spare_kept_.push_back(letter.values[0]);
+      Places::unpack(places.data(), places.size(), 0, letter.payload());
+      --operations_[letter.number].left;
+      return true;
+    }
     case What::done: {
       Operation& done = operations_[letter.number];
       done.value = letter.values[0];
@@ -305,6 +343,22 @@ bool Far::take(Letter& letter, std::uint32_t number) {
     case What::get_large:
       post_.send_bulk(letter.origin, Post::gets, own(letter.offset), letter.bytes, {0, number_, nothing, 0, 0});
       return true;
+    case What::put_pieces: {
+      const std::byte* const places = letter.payload() + (letter.bytes + 7) / 8 * 8;
+      Places::unpack(reinterpret_cast<const std::uint64_t*>(places), letter.values[0],
+                     reinterpret_cast<std::uintptr_t>(own(0)), letter.payload());
+      answer(letter, 0, 0);
+      return true;
+    }
+    case What::get_pieces: {
+      Letter& back = fresh(What::pieces);
+      back.number = letter.number;
+      back.values[0] = letter.values[1];
+      Places::pack(reinterpret_cast<const std::uint64_t*>(letter.payload()), letter.values[0],
+                   reinterpret_cast<std::uintptr_t>(own(0)), back.payload());
+      send(letter.from, back, letter.bytes);
+      return true;
+    }
     case What::set:
       std::memset(own(letter.offset), static_cast<int>(letter.values[0]), letter.bytes);
       answer(letter, 0, 0);

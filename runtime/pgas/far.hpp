@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/pgas/packing.hpp"
 #include "runtime/pgas/post.hpp"
 
 namespace isthmus::runtime {
@@ -44,8 +45,8 @@ class Far final : public Post::Receiver {
   /// What allocate() and release() say beside 0 and the numbers of the system.
   static constexpr std::int32_t busy = -1, refused = -2;
 
-  /// `number`: see Post::next().
-  Far(isthmus_space& space, Post& post, std::uint32_t number);
+  /// `number`: see Post::next(); `packed`: the longest piece that is, where 0 is not given.
+  Far(isthmus_space& space, Post& post, std::uint32_t number, std::uint64_t packed);
   ~Far() override { post_.leave(number_); }
 
   /// These wait until it is done; offsets are inside the space. They throw Failed.
@@ -55,6 +56,22 @@ class Far final : public Post::Receiver {
   /// event is 0.
   isthmus_event begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit);
   isthmus_event begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit);
+  /// The same of an operation with any number of parts, which is made first.
+  std::uint32_t begin_parts(bool implicit) { return begin(0, implicit); }
+  void put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number);
+  void get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number);
+  /// What is waited for; `implicit` as when it began.
+  [[nodiscard]] isthmus_event event_of_parts(std::uint32_t number, bool implicit) const {
+    return implicit ? 0 : event_of(number);
+  }
+  void wait(isthmus_event event, Rank rank);
+  /// For Packing: bytes of a letter, the longest piece that is packed, a letter to fill, and the places of this rank
+  /// that belong to one that gets.
+  [[nodiscard]] std::size_t room() const { return way_.room; }
+  [[nodiscard]] std::uint64_t packed() const { return way_.longest; }
+  Letter& ask_for_pieces(Rank rank, bool puts, std::uint32_t number);
+  std::uint64_t keep_places(std::vector<std::uint64_t>&& words);
+  void send_pieces(Rank rank, Letter& letter, std::size_t bytes) { send(rank, letter, bytes); }
   [[nodiscard]] bool is_done(isthmus_event event) const;
   /// Forgets one that is done.
   void forget(isthmus_event event);
@@ -63,6 +80,7 @@ class Far final : public Post::Receiver {
   /// Whether all is done that no region counts.
   [[nodiscard]] bool is_implicit_done() const { return operations_[0].left == 0; }
   void set(Rank rank, std::uint64_t offset, int value, std::size_t bytes);
+  isthmus_event begin_set(Rank rank, std::uint64_t offset, int value, std::size_t bytes, bool implicit);
   void put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
                   std::uint64_t add);
   /// Bits of the operands and of what was there before.
@@ -109,7 +127,6 @@ class Far final : public Post::Receiver {
   std::uint32_t begin(std::uint32_t parts, bool implicit);
   [[nodiscard]] isthmus_event event_of(std::uint32_t number) const;
   Operation end(std::uint32_t number, Rank rank);
-  void wait(isthmus_event event, Rank rank);
   /// Waits until it may be sent.
   Letter& ask(Rank rank, Letter::What what, std::uint64_t number);
   Letter& fresh(Letter::What what);
@@ -126,6 +143,9 @@ class Far final : public Post::Receiver {
   std::vector<std::uint32_t> spare_;  // of them
   std::deque<Message> messages_;
   std::uint64_t popped_ = 0;
+  Way way_;
+  std::vector<std::vector<std::uint64_t>> kept_;  // where the pieces of answers belong
+  std::vector<std::uint64_t> spare_kept_;
   std::vector<std::uint64_t> pages_;  // by rank: up to where symmetric memory is known to have them
 };
 

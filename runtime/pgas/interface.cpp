@@ -16,13 +16,14 @@
 namespace isthmus::runtime {
 namespace {
 
-std::uint64_t usual_segment() {
-  const char* const given = std::getenv("ISTHMUS_SEGMENT");
-  if (given == nullptr) return std::uint64_t{4} << 30;
+/// A number of the environment, or what stands for it.
+std::uint64_t from_environment(const char* name, std::uint64_t usual) {
+  const char* const given = std::getenv(name);
+  if (given == nullptr) return usual;
   std::uint64_t value = 0;
   const char* const end = given + std::strlen(given);
   const auto read = std::from_chars(given, end, value);
-  require(read.ec == std::errc{} && read.ptr == end && value > 0, "ISTHMUS_SEGMENT=", given,
+  require(read.ec == std::errc{} && read.ptr == end && value > 0, name, "=", given,
           ": must be a whole number of bytes above 0");
   return value;
 }
@@ -30,7 +31,7 @@ std::uint64_t usual_segment() {
 SegmentSizes sizes_of(const isthmus_space_options& options) {
   constexpr std::uint64_t most = std::uint64_t{1} << 44, least_queue = 16 << 10, most_queue = 1 << 30;
   const auto whole_pages = [&](std::uint64_t given, const char* name) {
-    const std::uint64_t bytes = given == 0 ? usual_segment() : given;
+    const std::uint64_t bytes = given == 0 ? from_environment("ISTHMUS_SEGMENT", std::uint64_t{4} << 30) : given;
     require(bytes <= most, "isthmus_space_options.", name, " = ", bytes, ": must be at most ", most);
     return in_pages(bytes);
   };
@@ -101,8 +102,9 @@ int isthmus_space_make(isthmus_team* team, const isthmus_space_options* options,
     require(team != nullptr && space != nullptr, "team or space is NULL");
     isthmus_space_options usual{};
     usual.size = sizeof usual;
+    const isthmus_space_options given = options == nullptr ? usual : whole(options, "isthmus_space_options");
     auto made = std::make_unique<isthmus_space>(
-        *team, sizes_of(options == nullptr ? usual : whole(options, "isthmus_space_options")));
+        *team, sizes_of(given), given.packed == 0 ? from_environment("ISTHMUS_PACKED", 0) : given.packed);
     const Hold hold(team->progress);
     made->start();
     *space = made.release();

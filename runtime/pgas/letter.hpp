@@ -12,6 +12,7 @@ struct Letter {
     credit,     ///< nothing but what every letter says of credits
     done,       ///< an operation has been carried out: status, value
     data,       ///< the same of a get, with its bytes
+    pieces,     ///< the same of many pieces
     barrier,    ///< a step of a barrier
     store,      ///< 64 bits into the head of the segment
     reply,      ///< an active message
@@ -20,6 +21,8 @@ struct Letter {
     put_large,  ///< the bytes come by themselves
     get,
     get_large,
+    put_pieces,  ///< see packing.hpp
+    get_pieces,
     set,
     put_signal,
     atomic,

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
+#include "runtime/pgas/packing.hpp"
 #include "runtime/pgas/space.hpp"
 
 namespace isthmus::runtime {
@@ -119,35 +120,69 @@ char* shared_with(const isthmus_space_head& head, std::uint32_t rank, std::uint6
   return head.shared[rank] + offset;
 }
 
+/// Whether a call waits, or what is to be waited for later, as of isthmus_begin_put().
+struct Ending {
+  bool waits = true;
+  isthmus_event* event = nullptr;
+  /// Of what is done at once.
+  int now() const {
+    if (event != nullptr) *event = 0;
+    return ISTHMUS_DONE;
+  }
+};
+
+/// Pieces to or from a far rank: `give` gives them all.
+template <bool puts, class F>
+int packed(const char* call, isthmus_space& space, std::uint32_t rank, const Ending& ending, const F& give) {
+  space.outside(call);
+  const bool implicit = !ending.waits && ending.event == nullptr;
+  const std::uint32_t operation = space.far->begin_parts(implicit);
+  Packing packing(*space.far, rank, puts, operation);
+  give(packing);
+  packing.end();
+  const isthmus_event begun = space.far->event_of_parts(operation, implicit);
+  if (ending.waits) space.far->wait(begun, rank);
+  else if (ending.event != nullptr) *ending.event = begun;
+  return ISTHMUS_DONE;
+}
+
 template <bool puts, class Own>
 int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uint64_t offset,
             const std::int64_t* space_strides, Own* own, const std::int64_t* own_strides, std::size_t bytes,
-            const std::size_t* extents, std::uint32_t dimensions) {
+            const std::size_t* extents, std::uint32_t dimensions, const Ending& ending = {}) {
   return guarded([&]() -> int {
     require(space != nullptr, "space is NULL");
     const Strided box(call, bytes, extents, space_strides, own_strides, dimensions);
-    if (box.empty()) return ISTHMUS_DONE;
+    if (box.empty()) return ending.now();
     require(own != nullptr, call, ": the memory of this rank is NULL");
     require(offset >= box.before(), call, ": strides below 0 reach ", box.before(), " bytes before offset ", offset);
     char* const first = shared_with(space->head, rank, offset - box.before(), box.before() + box.behind());
     if (first != nullptr) {
       if constexpr (puts) box.put(first + box.before(), own);
       else box.get(first + box.before(), own);
-      return ISTHMUS_DONE;
+      return ending.now();
     }
-    int status = ISTHMUS_DONE;
-    box.each([&](std::int64_t there, std::int64_t here, std::size_t piece) {
-      if (status != ISTHMUS_DONE) return;
-      if constexpr (puts) status = isthmus_put_elsewhere(space, rank, offset + there, own + here, piece);
-      else status = isthmus_get_elsewhere(space, own + here, rank, offset + there, piece);
+    return guarded_space(space, [&]() -> int {
+      // Before anything goes: all of it is inside.
+      static_cast<void>(space->near(call, rank, offset - box.before(), box.before() + box.behind()));
+      return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
+        char* const mine = const_cast<char*>(own);
+        const bool rows = box.bytes() <= Packing::most_in_row;
+        box.each_row([&](std::int64_t there, std::int64_t here, std::size_t count) {
+          if (rows) packing.row(offset + there, box.space_stride(), mine + here, box.own_stride(), box.bytes(), count);
+          else
+            for (; count > 0; --count, there += box.space_stride(), here += box.own_stride())
+              packing.piece(offset + there, mine + here, box.bytes());
+        });
+      });
     });
-    return status;
   });
 }
 
 /// Pieces of the space and of this rank, with the same bytes in all, are gone through together.
 template <bool puts, class There, class Here>
-int listed(const char* call, isthmus_space* space, std::uint32_t rank, const There& there, const Here& here) {
+int listed(const char* call, isthmus_space* space, std::uint32_t rank, const There& there, const Here& here,
+           const Ending& ending) {
   return guarded([&]() -> int {
     require(space != nullptr, "space is NULL");
     // Nothing is moved before all is looked at.
@@ -168,29 +203,31 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
     }
     require(in_space == own, call, ": there are ", in_space, " bytes in the space and ", own, " of this rank");
     char* const memory = head.shared[rank];
-    std::size_t i = 0, k = 0;
-    std::uint64_t i_done = 0, k_done = 0;
-    while (in_space > 0) {
-      const auto [offset, room] = there.at(i);
-      const auto [pointer, given] = here.at(k);
-      const std::uint64_t bytes = room - i_done < given - k_done ? room - i_done : given - k_done;
-      if (bytes > 0) {
-        char* const mine = static_cast<char*>(pointer) + k_done;
-        if (memory == nullptr) {
-          const int status = puts ? isthmus_put_elsewhere(space, rank, offset + i_done, mine, bytes)
-                                  : isthmus_get_elsewhere(space, mine, rank, offset + i_done, bytes);
-          if (status != ISTHMUS_DONE) return status;
-        } else if constexpr (puts) {
-          copy_piece(memory + offset + i_done, mine, bytes);
-        } else {
-          copy_piece(mine, memory + offset + i_done, bytes);
-        }
+    /// What lies together on both sides.
+    const auto each = [&](const auto& what) {
+      std::size_t i = 0, k = 0;
+      std::uint64_t i_done = 0, k_done = 0;
+      while (in_space > 0) {
+        const auto [offset, room] = there.at(i);
+        const auto [pointer, given] = here.at(k);
+        const std::uint64_t bytes = room - i_done < given - k_done ? room - i_done : given - k_done;
+        if (bytes > 0) what(offset + i_done, static_cast<char*>(pointer) + k_done, bytes);
+        in_space -= bytes;
+        if ((i_done += bytes) == room) ++i, i_done = 0;
+        if ((k_done += bytes) == given) ++k, k_done = 0;
       }
-      in_space -= bytes;
-      if ((i_done += bytes) == room) ++i, i_done = 0;
-      if ((k_done += bytes) == given) ++k, k_done = 0;
-    }
-    return ISTHMUS_DONE;
+    };
+    if (memory == nullptr && in_space > 0)
+      return guarded_space(space, [&] {
+        return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
+          each([&](std::uint64_t offset, char* mine, std::uint64_t bytes) { packing.piece(offset, mine, bytes); });
+        });
+      });
+    each([&](std::uint64_t offset, char* mine, std::uint64_t bytes) {
+      if constexpr (puts) copy_piece(memory + offset, mine, bytes);
+      else copy_piece(mine, memory + offset, bytes);
+    });
+    return ending.now();
   });
 }
 
@@ -211,19 +248,21 @@ struct Equal {
 
 template <bool puts>
 int vectors(const char* call, isthmus_space* space, std::uint32_t rank, const isthmus_piece* pieces, std::size_t count,
-            const isthmus_block* own, std::size_t own_count) {
+            const isthmus_block* own, std::size_t own_count, const Ending& ending = {}) {
   if ((pieces == nullptr && count > 0) || (own == nullptr && own_count > 0))
     return failed(ISTHMUS_INVALID, message(call, ": a list of pieces is NULL"));
-  return listed<puts>(call, space, rank, List<isthmus_piece>{pieces, count}, List<isthmus_block>{own, own_count});
+  return listed<puts>(call, space, rank, List<isthmus_piece>{pieces, count}, List<isthmus_block>{own, own_count},
+                      ending);
 }
 
 template <bool puts>
 int indexed(const char* call, isthmus_space* space, std::uint32_t rank, const std::uint64_t* offsets, std::size_t count,
-            std::size_t bytes, void* const* own, std::size_t own_count, std::size_t own_bytes) {
+            std::size_t bytes, void* const* own, std::size_t own_count, std::size_t own_bytes,
+            const Ending& ending = {}) {
   if ((offsets == nullptr && count > 0) || (own == nullptr && own_count > 0))
     return failed(ISTHMUS_INVALID, message(call, ": a list of places is NULL"));
   return listed<puts>(call, space, rank, Equal<isthmus_piece, std::uint64_t>{offsets, bytes > 0 ? count : 0, bytes},
-                      Equal<isthmus_block, void*>{own, own_bytes > 0 ? own_count : 0, own_bytes});
+                      Equal<isthmus_block, void*>{own, own_bytes > 0 ? own_count : 0, own_bytes}, ending);
 }
 
 }  // namespace
@@ -263,6 +302,42 @@ int isthmus_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to,
 int isthmus_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
                         const uint64_t* from, size_t from_count, size_t from_bytes) {
   return indexed<false>("isthmus_get_indexed", space, rank, from, from_count, from_bytes, to, to_count, to_bytes);
+}
+
+int isthmus_begin_put_strided(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
+                              const void* from, const int64_t* from_strides, size_t bytes, const size_t* extents,
+                              uint32_t dimensions, isthmus_event* event) {
+  return strided<true>("isthmus_begin_put_strided", space, rank, offset, strides, static_cast<const char*>(from),
+                       from_strides, bytes, extents, dimensions, {false, event});
+}
+
+int isthmus_begin_get_strided(isthmus_space* space, void* to, const int64_t* to_strides, uint32_t rank, uint64_t offset,
+                              const int64_t* strides, size_t bytes, const size_t* extents, uint32_t dimensions,
+                              isthmus_event* event) {
+  return strided<false>("isthmus_begin_get_strided", space, rank, offset, strides, static_cast<char*>(to), to_strides,
+                        bytes, extents, dimensions, {false, event});
+}
+
+int isthmus_begin_put_vector(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                             const isthmus_block* from, size_t from_count, isthmus_event* event) {
+  return vectors<true>("isthmus_begin_put_vector", space, rank, to, to_count, from, from_count, {false, event});
+}
+
+int isthmus_begin_get_vector(isthmus_space* space, const isthmus_block* to, size_t to_count, uint32_t rank,
+                             const isthmus_piece* from, size_t from_count, isthmus_event* event) {
+  return vectors<false>("isthmus_begin_get_vector", space, rank, from, from_count, to, to_count, {false, event});
+}
+
+int isthmus_begin_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count, size_t to_bytes,
+                              void* const* from, size_t from_count, size_t from_bytes, isthmus_event* event) {
+  return indexed<true>("isthmus_begin_put_indexed", space, rank, to, to_count, to_bytes, from, from_count, from_bytes,
+                       {false, event});
+}
+
+int isthmus_begin_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
+                              const uint64_t* from, size_t from_count, size_t from_bytes, isthmus_event* event) {
+  return indexed<false>("isthmus_begin_get_indexed", space, rank, from, from_count, from_bytes, to, to_count, to_bytes,
+                        {false, event});
 }
 
 }  // extern "C"

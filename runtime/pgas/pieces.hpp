@@ -27,14 +27,20 @@ class Strided {
   /// Copies all elements; both point to the first one.
   void put(char* space, const char* own) const { copy(space, space_strides_, own, own_strides_); }
   void get(const char* space, char* own) const { copy(own, own_strides_, space, space_strides_); }
-  /// Calls what(offset from the first element in the space, the same of this rank, bytes) for all that lies together.
+  /// Bytes that lie together on both sides, and the strides of the first dimension.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::int64_t space_stride() const { return space_strides_[0]; }
+  [[nodiscard]] std::int64_t own_stride() const { return own_strides_[0]; }
+  /// Calls what(offset from the first element in the space, the same of this rank, elements) for every row: the
+  /// elements of the first dimension.
   template <class F>
-  void each(const F& what) const {
+  void each_row(const F& what) const {
+    const std::size_t length = dimensions_ == 0 ? 1 : extents_[0];
     std::array<std::size_t, most_dimensions> at{};
     std::int64_t there = 0, here = 0;
     for (;;) {
-      what(there, here, bytes_);
-      std::uint32_t d = 0;
+      what(there, here, length);
+      std::uint32_t d = 1;
       for (; d < dimensions_; ++d) {
         there += space_strides_[d];
         here += own_strides_[d];
@@ -43,7 +49,7 @@ class Strided {
         here -= static_cast<std::int64_t>(at[d]) * own_strides_[d];
         at[d] = 0;
       }
-      if (d == dimensions_) return;
+      if (d >= dimensions_) return;
     }
   }
 

@@ -24,6 +24,13 @@ Post* Post::of(Transport& transport) {
   return static_cast<Post*>(far->listener());
 }
 
+Way Post::way() const {
+  if (far_.is_network()) return Way::network(most());
+  Way way = Way::unasked();
+  way.room = std::min(way.room, most());
+  return way;
+}
+
 void Post::enter(std::uint32_t number, Receiver& receiver) {
   receivers_.resize(std::max<std::size_t>(receivers_.size(), number + 1));
   receivers_[number] = &receiver;

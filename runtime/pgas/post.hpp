@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/pgas/letter.hpp"
+#include "runtime/pgas/packing.hpp"
 #include "runtime/transport/mpi/mpi.hpp"
 
 namespace isthmus::runtime {
@@ -56,6 +57,8 @@ class Post final : public MpiTransport::Listener {
   [[nodiscard]] bool has_credit(Rank to) const { return peers_[to].credit > 0; }
   /// What a letter carries beside its head.
   [[nodiscard]] std::size_t most() const { return room_ - sizeof(Letter); }
+  /// What to pack into letters.
+  [[nodiscard]] Way way() const;
   /// A letter to fill, all zero, and its way; `bytes`: after its head.
   Letter& fresh();
   void send(Rank to, Letter& letter, std::size_t bytes);

@@ -82,7 +82,7 @@ std::int32_t allocate_from(Heap& heap, isthmus_space& space, std::uint64_t bytes
 using namespace isthmus;
 using namespace isthmus::runtime;
 
-isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes)
+isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes, std::uint64_t packed)
     : team(its_team),
       segments(&its_team, sizes, near_ranks(its_team)),
       barrier(segments, far, its_team.rank, its_team.ranks) {
@@ -98,12 +98,12 @@ isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes)
     replies_[r].open(control.replies, segments.replies(r), lines);
   }
   head = {memory_.data(), sizes.symmetric + sizes.local, team.rank, team.ranks, 0, memory_.data()};
-  reach_far();
+  reach_far(packed);
   head.far = far == nullptr ? 0 : 1;
 }
 
 /// All ranks of the team reach each other when it returns.
-void isthmus_space::reach_far() {
+void isthmus_space::reach_far(std::uint64_t packed) {
   const bool has_far = std::find(memory_.begin(), memory_.end(), nullptr) != memory_.end();
   std::uint32_t next = 0;
   const std::vector<std::uint8_t> any = gathered(team, static_cast<std::uint8_t>(has_far ? 1 : 0));
@@ -117,7 +117,7 @@ void isthmus_space::reach_far() {
   const std::vector<std::uint32_t> numbers = gathered(team, next);
   {
     const Hold hold(team.progress);
-    far = std::make_unique<Far>(*this, *post, *std::max_element(numbers.begin(), numbers.end()));
+    far = std::make_unique<Far>(*this, *post, *std::max_element(numbers.begin(), numbers.end()), packed);
   }
   gathered(team, next);
 }

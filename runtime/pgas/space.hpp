@@ -34,7 +34,8 @@ struct isthmus_token {
 };
 
 struct isthmus_space {
-  isthmus_space(isthmus_team& its_team, const isthmus::runtime::SegmentSizes& sizes);
+  /// `packed`: see Far.
+  isthmus_space(isthmus_team& its_team, const isthmus::runtime::SegmentSizes& sizes, std::uint64_t packed);
   ~isthmus_space();
   isthmus_space(const isthmus_space&) = delete;
   isthmus_space& operator=(const isthmus_space&) = delete;
@@ -129,7 +130,7 @@ struct isthmus_space {
   bool handle(isthmus::runtime::Inbox& inbox, bool may_reply);
   bool handle_far(bool looks);
   [[noreturn]] void refuse(std::uint32_t from, std::uint32_t handler) const;
-  void reach_far();
+  void reach_far(std::uint64_t packed);
   std::uint64_t allocate_symmetric(std::uint64_t bytes);
 
   bool started_ = false;

@@ -39,24 +39,19 @@ struct Layout {
 }  // namespace
 
 TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is touched") {
-  for (const std::uint32_t ranks : {1U, 3U}) {
-    on_ranks(ranks, [](Rank& own) {
+  for (const Shape shape : {Shape(1), Shape(3), Shape(2, 1), Shape(3, 1), Shape(5, 2)}) {
+    on_ranks(shape, [&](Rank& own) {
       constexpr std::uint64_t part = 200000;
+      const int turns = shape.per_node == 0 ? 150 : 60;
       const std::uint32_t other = (own.rank + 1) % own.ranks;
       std::uint64_t place = 0;
       own.done(isthmus_allocate_all(own.space, part, &place), "allocate");
-      auto* const there = static_cast<unsigned char*>(isthmus_cast(own.space, other, place));
-      const auto fill = [&](unsigned char* bytes) {
-        for (std::uint64_t i = 0; i < part; ++i) bytes[i] = static_cast<unsigned char>(own.random());
-      };
-      std::vector<unsigned char> mine(part);
-      const auto differs = [&](const std::vector<unsigned char>& left, const unsigned char* right) {
-        return !std::equal(left.begin(), left.end(), right);
-      };
-      for (int turn = 0; turn < 150; ++turn) {
-        fill(there);
-        fill(mine.data());
-        std::vector<unsigned char> space_after(there, there + part), mine_after = mine;
+      std::vector<unsigned char> there(part), mine(part);
+      for (int turn = 0; turn < turns; ++turn) {
+        for (unsigned char& byte : there) byte = static_cast<unsigned char>(own.random());
+        for (unsigned char& byte : mine) byte = static_cast<unsigned char>(own.random());
+        own.done(isthmus_put(own.space, other, place, there.data(), part), "put");
+        std::vector<unsigned char> space_after = there, mine_after = mine;
         const bool puts = own.below(2) == 0;
         const auto move = [&](std::uint64_t in_space, std::uint64_t in_mine, std::uint64_t bytes) {
           for (std::uint64_t i = 0; i < bytes; ++i)
@@ -64,10 +59,21 @@ TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is
             else mine_after[in_mine + i] = there[in_space + i];
         };
         const std::string words = std::string(puts ? "put " : "get ") + std::to_string(turn);
+        // Waiting, with an event, or with nothing but isthmus_wait_all(), from a list that is overwritten.
+        const std::uint64_t way = own.below(3);
+        isthmus_event event = 0;
+        isthmus_event* const given = way == 1 ? &event : nullptr;
+        const auto finish = [&](int status) {
+          own.done(status, words);
+          own.done(way == 1 ? isthmus_wait_event(own.space, &event) : isthmus_wait_all(own.space), words);
+          own.expect(event == 0, words);
+        };
         if (own.below(2) == 0) {
           const std::size_t element = own.below(3) == 0 ? std::size_t{1} << own.below(7) : own.below(40);
           std::vector<std::size_t> extents(own.below(5));
           for (std::size_t& extent : extents) extent = own.below(12) == 0 ? 0 : 1 + own.below(4);
+          if (element < 12 && !extents.empty() && own.below(2) == 0)
+            extents[own.below(extents.size())] += own.below(70);
           const Layout in_space(own, element, extents), in_mine(own, element, extents);
           const std::uint64_t first = in_space.before + own.below(part - in_space.bytes + 1);
           const std::uint64_t from = in_mine.before + own.below(part - in_mine.bytes + 1);
@@ -86,20 +92,29 @@ TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is
             }
           }
           const auto dimensions = static_cast<std::uint32_t>(extents.size());
-          own.done(puts ? isthmus_put_strided(own.space, other, place + first, in_space.strides.data(), &mine[from],
-                                              in_mine.strides.data(), element, extents.data(), dimensions)
-                        : isthmus_get_strided(own.space, &mine[from], in_mine.strides.data(), other, place + first,
-                                              in_space.strides.data(), element, extents.data(), dimensions),
-                   words);
+          std::vector<std::int64_t> there_strides = in_space.strides, own_strides = in_mine.strides;
+          const auto call = [&](auto put, auto get, auto... more) {
+            return puts ? put(own.space, other, place + first, there_strides.data(), &mine[from], own_strides.data(),
+                              element, extents.data(), dimensions, more...)
+                        : get(own.space, &mine[from], own_strides.data(), other, place + first, there_strides.data(),
+                              element, extents.data(), dimensions, more...);
+          };
+          const int status = way == 0 ? call(isthmus_put_strided, isthmus_get_strided)
+                                      : call(isthmus_begin_put_strided, isthmus_begin_get_strided, given);
+          std::fill(there_strides.begin(), there_strides.end(), 1 << 20);
+          std::fill(own_strides.begin(), own_strides.end(), 1 << 20);
+          finish(status);
         } else {
           // Both sides cut the same bytes, each where it likes; pieces lie in any order.
           const bool equal = own.below(2) == 0;
-          const std::size_t a = 1 + own.below(9), b = 1 + own.below(9),
-                            all = equal ? a * b * own.below(60) : own.below(3000);
+          const bool large = own.below(4) == 0;  // many letters, and pieces that are longer than one
+          const std::size_t a = (1 + own.below(9)) * (large ? 1200 : 1), b = 1 + own.below(9),
+                            all = equal ? a * b * own.below(large ? 2 : 60) : own.below(large ? 100000 : 3000);
           const auto cut = [&](std::size_t size) {
             std::vector<std::size_t> sizes;
             for (std::size_t left = all; left > 0; left -= sizes.back())
-              sizes.push_back(equal ? size : std::min<std::size_t>(left, own.below(200)));
+              sizes.push_back(equal ? size
+                                    : std::min<std::size_t>(left, own.below(large && own.below(3) == 0 ? 20000 : 200)));
             return sizes;
           };
           const auto places = [&](const std::vector<std::size_t>& sizes) {
@@ -127,24 +142,36 @@ TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is
             std::vector<void*> pointers;
             for (const std::uint64_t offset : offsets) absolute.push_back(place + offset);
             for (const std::uint64_t offset : own_offsets) pointers.push_back(&mine[offset]);
-            own.done(puts ? isthmus_put_indexed(own.space, other, absolute.data(), absolute.size(), a, pointers.data(),
-                                                pointers.size(), b)
-                          : isthmus_get_indexed(own.space, pointers.data(), pointers.size(), b, other, absolute.data(),
-                                                absolute.size(), a),
-                     words + " indexed");
+            const auto call = [&](auto put, auto get, auto... more) {
+              return puts ? put(own.space, other, absolute.data(), absolute.size(), a, pointers.data(), pointers.size(),
+                                b, more...)
+                          : get(own.space, pointers.data(), pointers.size(), b, other, absolute.data(), absolute.size(),
+                                a, more...);
+            };
+            const int status = way == 0 ? call(isthmus_put_indexed, isthmus_get_indexed)
+                                        : call(isthmus_begin_put_indexed, isthmus_begin_get_indexed, given);
+            std::fill(absolute.begin(), absolute.end(), 0);
+            std::fill(pointers.begin(), pointers.end(), nullptr);
+            finish(status);
           } else {
             std::vector<isthmus_piece> pieces;
             std::vector<isthmus_block> memory;
             for (std::size_t i = 0; i < in_space.size(); ++i) pieces.push_back({place + offsets[i], in_space[i]});
             for (std::size_t i = 0; i < in_mine.size(); ++i) memory.push_back({&mine[own_offsets[i]], in_mine[i]});
-            own.done(
-                puts ? isthmus_put_vector(own.space, other, pieces.data(), pieces.size(), memory.data(), memory.size())
-                     : isthmus_get_vector(own.space, memory.data(), memory.size(), other, pieces.data(), pieces.size()),
-                words + " vector");
+            const auto call = [&](auto put, auto get, auto... more) {
+              return puts ? put(own.space, other, pieces.data(), pieces.size(), memory.data(), memory.size(), more...)
+                          : get(own.space, memory.data(), memory.size(), other, pieces.data(), pieces.size(), more...);
+            };
+            const int status = way == 0 ? call(isthmus_put_vector, isthmus_get_vector)
+                                        : call(isthmus_begin_put_vector, isthmus_begin_get_vector, given);
+            std::fill(pieces.begin(), pieces.end(), isthmus_piece{});
+            std::fill(memory.begin(), memory.end(), isthmus_block{});
+            finish(status);
           }
         }
-        own.expect(!differs(space_after, there), words + ": the space");
-        own.expect(!differs(mine_after, mine.data()), words + ": memory of this rank");
+        own.done(isthmus_get(own.space, there.data(), other, place, part), "get");
+        own.expect(space_after == there, words + ": the space");
+        own.expect(mine_after == mine, words + ": memory of this rank");
       }
       const auto refused = [&](int status, const std::string& message) {
         own.expect(status == ISTHMUS_INVALID && isthmus_last_error() == message, message);
@@ -157,7 +184,7 @@ TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is
               "isthmus_put_strided: dimension 0 of 2 elements at strides of 9223372036854775807 and -64 bytes is too "
               "large");
       refused(isthmus_get_strided(own.space, mine.data(), &back, own.ranks, 64, &back, 8, &two, 1),
-              "isthmus_get: rank " + std::to_string(own.ranks) + " does not exist: there are " +
+              "isthmus_get_strided: rank " + std::to_string(own.ranks) + " does not exist: there are " +
                   std::to_string(own.ranks) + " ranks");
       const isthmus_piece piece{place, 8};
       const isthmus_block memory{mine.data(), 9};

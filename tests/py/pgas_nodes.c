@@ -121,6 +121,57 @@ static void begun(void) {
   free(back);
 }
 
+/* A matrix whose columns are put and got, pieces of many sizes, and boxes that reach outside, of which nothing is
+ * moved. */
+static void pieces(void) {
+  enum { SIDE = 150, LISTED = 400, ROOM = 300 };
+  const uint32_t next = (rank + 1) % ranks;
+  static double matrix[SIDE][SIDE], back[SIDE][SIDE];
+  static isthmus_piece there[LISTED];
+  static isthmus_block here[LISTED];
+  const int64_t down = SIDE * sizeof(double), across = sizeof(double);
+  const int64_t turned[] = {across, down}, straight[] = {down, across};
+  const size_t whole[] = {SIDE, SIDE};
+  uint64_t table;
+  done(isthmus_allocate_all(space, sizeof matrix, &table), "table");
+  for (int i = 0; i < SIDE; ++i)
+    for (int k = 0; k < SIDE; ++k) matrix[i][k] = rank + i * 1000.0 + k;
+  meet();
+  done(isthmus_put_strided(space, next, table, turned, matrix, straight, sizeof(double), whole, 2), "transpose");
+  done(isthmus_get_strided(space, back, straight, next, table, turned, sizeof(double), whole, 2), "transpose back");
+  must(memcmp(back, matrix, sizeof matrix) == 0, "a matrix that was transposed twice");
+  done(isthmus_get(space, back, next, table, sizeof back), "get");
+  for (int i = 0; i < SIDE; ++i)
+    for (int k = 0; k < SIDE; ++k) must(back[k][i] == matrix[i][k], "a transpose");
+  meet();
+  /* Pieces of up to 300 bytes at places in any order. */
+  size_t bytes = 0;
+  for (int i = 0; i < LISTED; ++i) {
+    const size_t size = below(4) == 0 ? 8 : below(ROOM);
+    there[i] = (isthmus_piece){table + (uint64_t)((i * 7) % LISTED) * ROOM, size};
+    here[i] = (isthmus_block){piece + bytes, size};
+    bytes += size;
+  }
+  fill(rank + 5, bytes);
+  done(isthmus_put_vector(space, next, there, LISTED, here, LISTED), "put pieces");
+  for (int i = 0; i < LISTED; ++i) here[i].pointer = found + ((unsigned char*)here[i].pointer - piece);
+  memset(found, 0, bytes);
+  done(isthmus_get_vector(space, here, LISTED, next, there, LISTED), "get pieces");
+  must(memcmp(found, piece, bytes) == 0, "pieces");
+  meet();
+  /* The second row is outside: the first one is left alone. */
+  const uint64_t extent = ((const isthmus_space_head*)space)->extent;
+  const size_t two[] = {4, 2};
+  const int64_t far_apart[] = {8, (int64_t)(extent - table)};
+  double before[4], after[4];
+  done(isthmus_get(space, before, next, table, sizeof before), "get");
+  must(isthmus_put_strided(space, next, table, far_apart, matrix, straight, 8, two, 2) == ISTHMUS_INVALID, "outside");
+  must(strstr(isthmus_last_error(), "isthmus_put_strided: ") != NULL, "who is outside");
+  done(isthmus_get(space, after, next, table, sizeof after), "get");
+  must(memcmp(before, after, sizeof before) == 0, "what is outside moves nothing");
+  meet();
+}
+
 static void atomics(void) {
   uint64_t place, total = 0, before, seen;
   const uint64_t one = 1, bit = UINT64_C(1) << rank, others = ~bit;
@@ -385,6 +436,7 @@ int main(int argc, char** argv) {
   MPI_Isend(&own, 1, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[1]);
 #endif
   begun();
+  pieces();
   atomics();
   messages();
 #ifndef WITHOUT_MPI

@@ -41,6 +41,18 @@ def test_every_operation(program: tuple[str, Path], ranks: int, way: str) -> Non
         assert (done.returncode, done.stdout) == (0, "all done\n"), done.stderr[-2000:]
 
 
+@pytest.mark.parametrize("longest", ["1", "64", "1000000"])
+def test_pieces_that_go_alone_and_packed_are_the_same(program: tuple[str, Path], longest: str) -> None:
+    done = launch(program, 3, "1", "calls", "1", ISTHMUS_TRANSPORT="mpi", ISTHMUS_PACKED=longest)
+    assert (done.returncode, done.stdout) == (0, "all done\n"), done.stderr[-2000:]
+
+
+def test_a_wrong_longest_piece_is_refused(program: tuple[str, Path]) -> None:
+    done = launch(program, 2, "1", "calls", "1", ISTHMUS_TRANSPORT="mpi", ISTHMUS_PACKED="4 KiB")
+    assert done.returncode != 0
+    assert "ISTHMUS_PACKED=4 KiB: must be a whole number of bytes above 0" in done.stderr
+
+
 @pytest.mark.sampled(1, always=["openmpi-thread"])
 @pytest.mark.parametrize("progress", ["thread", "timer"])
 def test_another_thread_handles_what_comes(program: tuple[str, Path], progress: str) -> None:

@@ -88,6 +88,11 @@ int main(int argc, char** argv) {
   const size_t two = 2;
   const int64_t far = 64, close = 8;
   TRY(isthmus_put_strided(s, next, v, &far, block, &close, 8, &two, 1));
+  isthmus_event late;
+  TRY(isthmus_begin_get_strided(s, block, &close, next, v, &far, 24, &two, 1, &late));
+  TRY(isthmus_begin_set(s, next, v, 0, 4096, NULL));
+  TRY(isthmus_wait_event(s, &late));
+  TRY(isthmus_wait_all(s));
   TRY(isthmus_barrier(s, NULL));
   printf("%d\\n", (int)total);
   TRY(isthmus_leave(half));
@@ -153,7 +158,8 @@ def test_every_call_is_there(recorded: isthmus.Program) -> None:
     for name in (*each, "notify", "await", "broadcast"):
         assert calls[f"isthmus_{name}"] == RANKS * ROUNDS, name
     assert calls["isthmus_handler"] == 2 * RANKS * ROUNDS
-    assert calls["isthmus_exchange_all"] == calls["isthmus_put_strided"] == RANKS
+    for name in ("exchange_all", "put_strided", "begin_get_strided", "begin_set"):
+        assert calls[f"isthmus_{name}"] == RANKS, name
 
 
 def test_bytes_are_those_of_the_program(recorded: isthmus.Program) -> None:
@@ -162,10 +168,10 @@ def test_bytes_are_those_of_the_program(recorded: isthmus.Program) -> None:
         put, get = events(recorded, rank, EventKind.put), events(recorded, rank, EventKind.get)
         following = (rank + 1) % RANKS
         puts = sorted(peers[1][put[peers[0][put] == following]].tolist())
-        # put, write, begin_put; put_strided; and what is added in the memory of rank 0
-        assert puts == sorted([100, 4, 50] * ROUNDS + [16] + [8] * ROUNDS * (following == 0))
+        # put, write, begin_put; put_strided, begin_set; and what is added in the memory of rank 0
+        assert puts == sorted([100, 4, 50] * ROUNDS + [16, 8] + [8] * ROUNDS * (following == 0))
         gets = sorted(peers[1][get[peers[0][get] == following]].tolist())
-        assert gets == sorted([200, 300] * ROUNDS + [8] * ROUNDS * (following == 0))
+        assert gets == sorted([200, 300] * ROUNDS + [48] + [8] * ROUNDS * (following == 0))
 
 
 def test_active_messages_and_signals_are_messages_that_match(recorded: isthmus.Program) -> None:

@@ -31,8 +31,8 @@ module isthmus_pgas
   integer(c_int), parameter :: ISTHMUS_MOST_HANDLERS = 256, ISTHMUS_MOST_ARGUMENTS = 16
 
   type, bind(c) :: isthmus_space_options
-    integer(c_size_t) :: size = 32 ! of this type
-    integer(c_int64_t) :: symmetric = 0, local = 0, queue = 0
+    integer(c_size_t) :: size = 40 ! of this type
+    integer(c_int64_t) :: symmetric = 0, local = 0, queue = 0, packed = 0
   end type
 
   type, bind(c) :: isthmus_space_head
@@ -318,6 +318,101 @@ module isthmus_pgas
       integer(c_int32_t), value :: rank
       integer(c_int64_t), value :: offset
       integer(c_size_t), value :: bytes
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_set(space, rank, offset, value, bytes, event) &
+      bind(c, name='isthmus_begin_set') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: offset
+      integer(c_int), value :: value
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_put_strided(space, rank, offset, strides, from, from_strides, bytes, extents, dimensions, event) &
+      bind(c, name='isthmus_begin_put_strided') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: offset
+      integer(c_int64_t), intent(in) :: strides(*)
+      type(c_ptr), value :: from
+      integer(c_int64_t), intent(in) :: from_strides(*)
+      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(in) :: extents(*)
+      integer(c_int32_t), value :: dimensions
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_get_strided(space, to, to_strides, rank, offset, strides, bytes, extents, dimensions, event) &
+      bind(c, name='isthmus_begin_get_strided') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t
+      type(c_ptr), value :: space, to
+      integer(c_int64_t), intent(in) :: to_strides(*)
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: offset
+      integer(c_int64_t), intent(in) :: strides(*)
+      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(in) :: extents(*)
+      integer(c_int32_t), value :: dimensions
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_put_vector(space, rank, to, to_count, from, from_count, event) &
+      bind(c, name='isthmus_begin_put_vector') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_size_t, isthmus_piece, isthmus_block
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      type(isthmus_piece), intent(in) :: to(*)
+      integer(c_size_t), value :: to_count
+      type(isthmus_block), intent(in) :: from(*)
+      integer(c_size_t), value :: from_count
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_get_vector(space, to, to_count, rank, from, from_count, event) &
+      bind(c, name='isthmus_begin_get_vector') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_size_t, isthmus_piece, isthmus_block
+      type(c_ptr), value :: space
+      type(isthmus_block), intent(in) :: to(*)
+      integer(c_size_t), value :: to_count
+      integer(c_int32_t), value :: rank
+      type(isthmus_piece), intent(in) :: from(*)
+      integer(c_size_t), value :: from_count
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_put_indexed(space, rank, to, to_count, to_bytes, from, from_count, from_bytes, event) &
+      bind(c, name='isthmus_begin_put_indexed') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: to(*)
+      integer(c_size_t), value :: to_count, to_bytes
+      type(c_ptr), intent(in) :: from(*)
+      integer(c_size_t), value :: from_count, from_bytes
+      type(c_ptr), value :: event
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_get_indexed(space, to, to_count, to_bytes, rank, from, from_count, from_bytes, event) &
+      bind(c, name='isthmus_begin_get_indexed') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t
+      type(c_ptr), value :: space
+      type(c_ptr), intent(in) :: to(*)
+      integer(c_size_t), value :: to_count, to_bytes
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: from(*)
+      integer(c_size_t), value :: from_count, from_bytes
       type(c_ptr), value :: event
       integer(c_int) :: returned
     end function

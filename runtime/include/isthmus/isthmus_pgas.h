@@ -33,6 +33,8 @@ typedef struct isthmus_space_options {
   uint64_t local;     /* most bytes that a rank allocates for itself; default: the same */
   uint64_t queue;     /* bytes of active messages under way to a rank; a quarter is the most that one of them carries.
                          Default: 256 KiB */
+  uint64_t packed;    /* bytes of the longest piece of isthmus_put_vector() and its like that goes to a rank of another
+                         node together with others. Default: ISTHMUS_PACKED of the environment, or what a model says */
 } isthmus_space_options;
 
 /* All ranks of the team call both. A space is left before its team, when nothing of this rank is under way. */
@@ -167,6 +169,23 @@ static inline int isthmus_begin_get(isthmus_space* space, void* to, uint32_t ran
   if (event) *event = 0;
   return ISTHMUS_DONE;
 }
+/* The same of isthmus_set(), and of many pieces, whose strides and lists may be overwritten when they return. */
+int isthmus_begin_set(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes,
+                      isthmus_event* event);
+int isthmus_begin_put_strided(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
+                              const void* from, const int64_t* from_strides, size_t bytes, const size_t* extents,
+                              uint32_t dimensions, isthmus_event* event);
+int isthmus_begin_get_strided(isthmus_space* space, void* to, const int64_t* to_strides, uint32_t rank, uint64_t offset,
+                              const int64_t* strides, size_t bytes, const size_t* extents, uint32_t dimensions,
+                              isthmus_event* event);
+int isthmus_begin_put_vector(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                             const isthmus_block* from, size_t from_count, isthmus_event* event);
+int isthmus_begin_get_vector(isthmus_space* space, const isthmus_block* to, size_t to_count, uint32_t rank,
+                             const isthmus_piece* from, size_t from_count, isthmus_event* event);
+int isthmus_begin_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count, size_t to_bytes,
+                              void* const* from, size_t from_count, size_t from_bytes, isthmus_event* event);
+int isthmus_begin_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
+                              const uint64_t* from, size_t from_count, size_t from_bytes, isthmus_event* event);
 /* Both handle messages and set an event that is done to 0; the first one is ISTHMUS_IN_PROGRESS where it is not. Every
  * event is waited for, before the space is left. */
 int isthmus_test_event(isthmus_space* space, isthmus_event* event);

@@ -88,6 +88,8 @@ class MpiTransport final : public Transport {
   void raise(const std::string& words);
   /// What messages go over.
   [[nodiscard]] const char* over() const { return wire_.name == nullptr ? "MPI" : wire_.name; }
+  /// Whether it is known that messages go over a network, which sends long ones unasked.
+  [[nodiscard]] bool is_network() const { return wire_.piece != 0 || wire_.name != nullptr; }
   using Transport::note;
 
  private:
