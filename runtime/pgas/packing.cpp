@@ -2,23 +2,22 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include "runtime/pgas/far.hpp"
+#include "runtime/pgas/sizes.hpp"
 
 namespace isthmus::runtime {
 namespace {
 
-/// Pieces of a number of bytes that the compiler knows, or of any.
 template <std::size_t known, bool packs, class Bytes>
 Bytes* copy_listed(const std::uint64_t* places, std::uint64_t count, std::uint64_t size, std::uintptr_t base,
                    Bytes* bytes) {
   const std::size_t each = known == 0 ? size : known;
   for (std::uint64_t i = 0; i < count; ++i, bytes += each) {
     auto* const place = reinterpret_cast<std::byte*>(base + places[i]);
-    if constexpr (packs) std::memcpy(bytes, place, known == 0 ? each : known);
-    else std::memcpy(place, bytes, known == 0 ? each : known);
+    if constexpr (packs) copy_known<known>(bytes, place, each);
+    else copy_known<known>(place, bytes, each);
   }
   return bytes;
 }
@@ -29,25 +28,10 @@ Bytes* copy_row(std::uint64_t first, std::int64_t stride, std::uint64_t count, s
   const std::size_t each = known == 0 ? size : known;
   auto* place = reinterpret_cast<std::byte*>(base + first);
   for (std::uint64_t i = 0; i < count; ++i, bytes += each, place += stride) {
-    if constexpr (packs) std::memcpy(bytes, place, known == 0 ? each : known);
-    else std::memcpy(place, bytes, known == 0 ? each : known);
+    if constexpr (packs) copy_known<known>(bytes, place, each);
+    else copy_known<known>(place, bytes, each);
   }
   return bytes;
-}
-
-/// Calls f with the number of bytes, where it is a usual one, as a constant.
-template <class F>
-auto of_size(std::uint64_t bytes, const F& f) {
-  switch (bytes) {
-    case 1: return f(std::integral_constant<std::size_t, 1>());
-    case 2: return f(std::integral_constant<std::size_t, 2>());
-    case 4: return f(std::integral_constant<std::size_t, 4>());
-    case 8: return f(std::integral_constant<std::size_t, 8>());
-    case 16: return f(std::integral_constant<std::size_t, 16>());
-    case 32: return f(std::integral_constant<std::size_t, 32>());
-    case 64: return f(std::integral_constant<std::size_t, 64>());
-    default: return f(std::integral_constant<std::size_t, 0>());
-  }
 }
 
 std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8; }
@@ -61,6 +45,13 @@ void Places::add(std::uint64_t place, std::uint64_t bytes) {
   }
   words_[last_] += one;
   words_.push_back(place);
+}
+
+std::uint64_t* Places::add_list(std::size_t count, std::uint64_t bytes) {
+  last_ = words_.size();
+  words_.resize(last_ + 1 + count);
+  words_[last_] = count << 32 | bytes;
+  return &words_[last_ + 1];
 }
 
 void Places::add_row(std::uint64_t place, std::int64_t stride, std::uint64_t bytes, std::uint64_t count) {
@@ -110,6 +101,10 @@ std::size_t Packing::room(std::size_t words) const {
   return places > most_ ? 0 : most_ - filled_;
 }
 
+bool Packing::takes_many(std::uint64_t bytes) const {
+  return bytes <= most_of_many && bytes <= far_.packed() && most_ >= least_room;
+}
+
 void Packing::begin() {
   if (letter_ == nullptr) letter_ = &far_.ask_for_pieces(rank_, puts_, operation_);
 }
@@ -129,7 +124,7 @@ void Packing::piece(std::uint64_t there, char* own, std::uint64_t bytes) {
       continue;
     }
     begin();
-    if (puts_) std::memcpy(letter_->payload() + filled_, own, part);
+    if (puts_) copy_piece(letter_->payload() + filled_, own, part);
     else own_.add(reinterpret_cast<std::uintptr_t>(own), part);
     there_.add(there, part);
     filled_ += part;
@@ -139,14 +134,24 @@ void Packing::piece(std::uint64_t there, char* own, std::uint64_t bytes) {
   }
 }
 
+std::size_t Packing::room_for_list(std::uint64_t bytes) const {
+  // A record, and a word for each.
+  const std::size_t places = 8 * (there_.words().size() + 1), taken = puts_ ? places + filled_ + 7 : filled_;
+  if (places >= most_ || taken >= most_) return 0;
+  return puts_ ? (most_ - taken) / (8 + bytes) : std::min((most_ - taken) / bytes, (most_ - places) / 8);
+}
+
+std::uint64_t* Packing::list(std::size_t count, char* own, std::uint64_t bytes) {
+  begin();
+  if (puts_) std::memcpy(letter_->payload() + filled_, own, count * bytes);
+  else own_.add(reinterpret_cast<std::uintptr_t>(own), count * bytes);
+  filled_ += count * bytes;
+  return there_.add_list(count, bytes);
+}
+
 void Packing::row(std::uint64_t there, std::int64_t there_stride, char* own, std::int64_t own_stride,
                   std::uint64_t bytes, std::uint64_t count) {
   const auto here = reinterpret_cast<std::uintptr_t>(own);
-  if (bytes > far_.packed() || most_ < least_room || count == 1) {
-    for (; count > 0; --count, there += static_cast<std::uint64_t>(there_stride), own += own_stride)
-      piece(there, own, bytes);
-    return;
-  }
   for (std::uint64_t done = 0; done < count;) {
     const std::uint64_t part = std::min<std::uint64_t>(count - done, room(Places::words_of_row) / bytes);
     if (part == 0) {

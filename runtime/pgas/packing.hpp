@@ -30,6 +30,8 @@ class Places {
   static constexpr std::size_t words_of_piece = 2, words_of_row = 3;  ///< at most
 
   void add(std::uint64_t place, std::uint64_t bytes);
+  /// Where to write the places.
+  std::uint64_t* add_list(std::size_t count, std::uint64_t bytes);
   void add_row(std::uint64_t place, std::int64_t stride, std::uint64_t bytes, std::uint64_t count);
   void clear() {
     words_.clear();
@@ -76,20 +78,35 @@ class Packing {
  public:
   /// Bytes of a letter below which nothing is packed.
   static constexpr std::size_t least_room = 512;
-  /// Elements at a stride that go as a row.
-  static constexpr std::uint64_t most_in_row = 256;
-
   Packing(Far& far, Rank rank, bool puts, std::uint32_t operation);
   /// Of the space, and of this rank.
   void piece(std::uint64_t there, char* own, std::uint64_t bytes);
-  /// Of at most `most_in_row` bytes each.
+  /// Whether pieces of so many bytes may be given as a row or as a list.
+  [[nodiscard]] bool takes_many(std::uint64_t bytes) const;
+  /// Pieces that lie together in the memory of this rank, and in the space at place(0), place(1) and so on.
+  template <class Place>
+  void list(const Place& place, std::size_t count, char* own, std::uint64_t bytes) {
+    for (std::size_t done = 0; done < count;) {
+      const std::size_t left = count - done, room = room_for_list(bytes), part = left < room ? left : room;
+      if (part == 0) {
+        end();
+        continue;
+      }
+      std::uint64_t* const places = list(part, own + done * bytes, bytes);
+      for (std::size_t i = 0; i < part; ++i) places[i] = place(done + i);
+      done += part;
+    }
+  }
   void row(std::uint64_t there, std::int64_t there_stride, char* own, std::int64_t own_stride, std::uint64_t bytes,
            std::uint64_t count);
   /// Sends what is left.
   void end();
 
  private:
+  static constexpr std::uint64_t most_of_many = 256;
   [[nodiscard]] std::size_t room(std::size_t words) const;
+  [[nodiscard]] std::size_t room_for_list(std::uint64_t bytes) const;
+  std::uint64_t* list(std::size_t count, char* own, std::uint64_t bytes);
   void begin();
 
   Far& far_;

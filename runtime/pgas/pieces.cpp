@@ -7,31 +7,16 @@
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
 #include "runtime/pgas/packing.hpp"
+#include "runtime/pgas/sizes.hpp"
 #include "runtime/pgas/space.hpp"
 
 namespace isthmus::runtime {
 namespace {
 
-/// Elements at strides; of a number of bytes that the compiler knows, or of any.
 template <std::size_t known>
 void copy_row(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride, std::size_t count,
               std::size_t bytes) {
-  for (; count > 0; --count, to += to_stride, from += from_stride) std::memcpy(to, from, known == 0 ? bytes : known);
-}
-
-using CopyRow = void (*)(char*, std::int64_t, const char*, std::int64_t, std::size_t, std::size_t);
-
-CopyRow row_of(std::size_t bytes) {
-  switch (bytes) {
-    case 1: return copy_row<1>;
-    case 2: return copy_row<2>;
-    case 4: return copy_row<4>;
-    case 8: return copy_row<8>;
-    case 16: return copy_row<16>;
-    case 32: return copy_row<32>;
-    case 64: return copy_row<64>;
-    default: return copy_row<0>;
-  }
+  for (; count > 0; --count, to += to_stride, from += from_stride) copy_known<known>(to, from, bytes);
 }
 
 }  // namespace
@@ -82,7 +67,7 @@ void Strided::copy(char* to, const Strides& to_strides, const char* from, const 
     std::memcpy(to, from, bytes_);
     return;
   }
-  const CopyRow row = row_of(bytes_);
+  const auto row = of_size(bytes_, [](auto known) { return &copy_row<decltype(known)::value>; });
   std::array<std::size_t, most_dimensions> at{};
   for (;;) {
     row(to, to_strides[0], from, from_strides[0], extents_[0], bytes_);
@@ -100,18 +85,6 @@ void Strided::copy(char* to, const Strides& to_strides, const char* from, const 
 }
 
 namespace {
-
-/// Small pieces of usual sizes without a call.
-void copy_piece(char* to, const char* from, std::size_t bytes) {
-  switch (bytes) {
-    case 4: std::memcpy(to, from, 4); return;
-    case 8: std::memcpy(to, from, 8); return;
-    case 16: std::memcpy(to, from, 16); return;
-    case 32: std::memcpy(to, from, 32); return;
-    case 64: std::memcpy(to, from, 64); return;
-    default: std::memcpy(to, from, bytes);
-  }
-}
 
 /// Where so many bytes are, if memory is shared with that rank and they are inside.
 char* shared_with(const isthmus_space_head& head, std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) {
@@ -167,7 +140,7 @@ int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uin
       static_cast<void>(space->near(call, rank, offset - box.before(), box.before() + box.behind()));
       return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
         char* const mine = const_cast<char*>(own);
-        const bool rows = box.bytes() <= Packing::most_in_row;
+        const bool rows = packing.takes_many(box.bytes());
         box.each_row([&](std::int64_t there, std::int64_t here, std::size_t count) {
           if (rows) packing.row(offset + there, box.space_stride(), mine + here, box.own_stride(), box.bytes(), count);
           else
@@ -176,6 +149,66 @@ int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uin
         });
       });
     });
+  });
+}
+
+/// Pieces of any size, or of one, wherever they are.
+template <class Piece>
+struct List {
+  static constexpr bool equal = false;
+  const Piece* pieces;
+  std::size_t count;
+  [[nodiscard]] Piece at(std::size_t i) const { return pieces[i]; }
+};
+
+template <class Piece, class Place>
+struct Equal {
+  static constexpr bool equal = true;
+  const Place* places;
+  std::size_t count, bytes;
+  [[nodiscard]] Piece at(std::size_t i) const { return {places[i], bytes}; }
+};
+
+/// Calls what(first, count, bytes) for pieces of one size after each other.
+template <class There, class F>
+void runs_of_size(const There& there, const F& what) {
+  for (std::size_t first = 0; first < there.count;) {
+    const std::size_t bytes = there.at(first).bytes;
+    std::size_t count = 1;
+    if constexpr (There::equal) count = there.count;
+    else
+      while (first + count < there.count && there.pieces[first + count].bytes == bytes) ++count;
+    if (bytes > 0) what(first, count, bytes);
+    first += count;
+  }
+}
+
+/// Pieces of the memory of a rank, and bytes that lie together.
+template <bool puts, class There>
+void copy_list(char* memory, const There& there, char* mine) {
+  runs_of_size(there, [&](std::size_t first, std::size_t count, std::size_t bytes) {
+    of_size(bytes, [&](auto known) {
+      constexpr std::size_t size = decltype(known)::value;
+      const std::size_t each = size == 0 ? bytes : size;
+      for (std::size_t i = first; i < first + count; ++i, mine += each) {
+        char* const at = memory + there.at(i).offset;
+        if constexpr (puts) copy_known<size>(at, mine, each);
+        else copy_known<size>(mine, at, each);
+      }
+    });
+  });
+}
+
+/// The same to or from a far rank.
+template <class There>
+void pack_list(Packing& packing, const There& there, char* mine) {
+  runs_of_size(there, [&](std::size_t first, std::size_t count, std::size_t bytes) {
+    if (packing.takes_many(bytes)) {
+      packing.list([&](std::size_t i) { return there.at(first + i).offset; }, count, mine, bytes);
+      mine += count * bytes;
+      return;
+    }
+    for (std::size_t i = first; i < first + count; ++i, mine += bytes) packing.piece(there.at(i).offset, mine, bytes);
   });
 }
 
@@ -189,12 +222,17 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
     std::uint64_t in_space = 0, own = 0;
     const isthmus_space_head& head = space->head;
     require(rank < head.ranks, call, ": rank ", rank, " does not exist: there are ", head.ranks, " ranks");
+    const std::uint64_t extent = head.extent;
+    bool outside = false;
     for (std::size_t i = 0; i < there.count; ++i) {
       const auto [offset, bytes] = there.at(i);
-      if (bytes > head.extent || offset > head.extent - bytes)
-        throw InvalidInput(message(call, ": piece ", i, " of ", bytes, " bytes at offset ", offset,
-                                   " is outside the space: offsets are below ", head.extent));
+      outside |= static_cast<bool>(static_cast<int>(bytes > extent) | static_cast<int>(offset > extent - bytes));
       in_space += bytes;
+    }
+    for (std::size_t i = 0; outside && i < there.count; ++i) {
+      const auto [offset, bytes] = there.at(i);
+      require(bytes <= extent && offset <= extent - bytes, call, ": piece ", i, " of ", bytes, " bytes at offset ",
+              offset, " is outside the space: offsets are below ", extent);
     }
     for (std::size_t i = 0; i < here.count; ++i) {
       const auto [pointer, bytes] = here.at(i);
@@ -203,6 +241,16 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
     }
     require(in_space == own, call, ": there are ", in_space, " bytes in the space and ", own, " of this rank");
     char* const memory = head.shared[rank];
+    if (here.count == 1 && own > 0) {
+      auto* const mine = static_cast<char*>(here.at(0).pointer);
+      if (memory != nullptr) {
+        copy_list<puts>(memory, there, mine);
+        return ending.now();
+      }
+      return guarded_space(space, [&] {
+        return packed<puts>(call, *space, rank, ending, [&](Packing& packing) { pack_list(packing, there, mine); });
+      });
+    }
     /// What lies together on both sides.
     const auto each = [&](const auto& what) {
       std::size_t i = 0, k = 0;
@@ -230,21 +278,6 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
     return ending.now();
   });
 }
-
-/// Pieces of any size, or of one, wherever they are.
-template <class Piece>
-struct List {
-  const Piece* pieces;
-  std::size_t count;
-  [[nodiscard]] Piece at(std::size_t i) const { return pieces[i]; }
-};
-
-template <class Piece, class Place>
-struct Equal {
-  const Place* places;
-  std::size_t count, bytes;
-  [[nodiscard]] Piece at(std::size_t i) const { return {places[i], bytes}; }
-};
 
 template <bool puts>
 int vectors(const char* call, isthmus_space* space, std::uint32_t rank, const isthmus_piece* pieces, std::size_t count,

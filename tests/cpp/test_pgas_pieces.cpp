@@ -108,8 +108,10 @@ TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is
           // Both sides cut the same bytes, each where it likes; pieces lie in any order.
           const bool equal = own.below(2) == 0;
           const bool large = own.below(4) == 0;  // many letters, and pieces that are longer than one
-          const std::size_t a = (1 + own.below(9)) * (large ? 1200 : 1), b = 1 + own.below(9),
-                            all = equal ? a * b * own.below(large ? 2 : 60) : own.below(large ? 100000 : 3000);
+          const std::size_t a = (1 + own.below(9)) * (large ? 1200 : 1), many = 1 + own.below(9),
+                            all = equal ? a * many * own.below(large ? 2 : 60) : own.below(large ? 100000 : 3000);
+          const bool together = own.below(3) == 0;  // in the memory of this rank
+          const std::size_t b = together ? std::max<std::size_t>(all, 1) : many;
           const auto cut = [&](std::size_t size) {
             std::vector<std::size_t> sizes;
             for (std::size_t left = all; left > 0; left -= sizes.back())
@@ -129,7 +131,8 @@ TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is
             }
             return found;
           };
-          const std::vector<std::size_t> in_space = cut(a), in_mine = cut(b);
+          const std::vector<std::size_t> in_space = cut(a),
+                                         in_mine = together && all > 0 ? std::vector<std::size_t>{all} : cut(b);
           const std::vector<std::uint64_t> offsets = places(in_space), own_offsets = places(in_mine);
           std::vector<std::uint64_t> from, to;  // of every byte
           for (std::size_t i = 0; i < in_space.size(); ++i)
