@@ -125,6 +125,8 @@ int isthmus_space_leave(isthmus_space* space) {
   return status;
 }
 
+int isthmus_refuse(const char* words) { return failed(ISTHMUS_INVALID, words == nullptr ? "" : words); }
+
 isthmus_team* isthmus_space_team(const isthmus_space* space) { return &space->team; }
 
 int isthmus_allocate_all(isthmus_space* space, uint64_t bytes, uint64_t* offset) {

@@ -11,23 +11,20 @@
 
 namespace isthmus::runtime {
 
-Chain::Chain(isthmus_team& team, std::uint32_t most) : team_(team), contexts_(most) {
-  for (std::uint32_t& context : contexts_) context = team.next_context();
-  std::ranges::reverse(contexts_);
+Chain::Chain(isthmus_team& team, std::uint32_t most) : team_(team), most_(most) {
+  for (std::uint32_t i = 0; i < most; ++i) contexts_[i] = team.next_context();
 }
 
 void Chain::begin(const isthmus_call& call, const void* input, void* output) {
   own_ = &team_.take(call);
-  const std::uint32_t context = contexts_.back();
-  contexts_.pop_back();
-  team_.start_in(*own_, context, input, output);
+  team_.start_in(*own_, contexts_[used_++], input, output);
 }
 
 void Chain::end(int status, const std::string& words) {
   ended_ = true;
   status_ = status;
   words_ = words;
-  for (; !contexts_.empty(); contexts_.pop_back()) team_.leave_out(contexts_.back());
+  while (used_ < most_) team_.leave_out(contexts_[used_++]);
 }
 
 bool Chain::go_on() {
@@ -40,6 +37,11 @@ bool Chain::go_on() {
         end(ISTHMUS_FAILED, team_.transport.failure());
         break;
       }
+    }
+    if (!is_ready()) {
+      if (team_.transport.failure().empty()) return false;
+      end(ISTHMUS_FAILED, team_.transport.failure());
+      break;
     }
     try {
       if (!next()) end(ISTHMUS_DONE, "");
@@ -61,14 +63,31 @@ int Joint::Under::look() {
   return told(*operation, operation->team.state(*operation));
 }
 
+void Joint::idle(isthmus_team& team, std::uint32_t& looks) {
+  if (team.go_on()) {
+    looks = 0;
+    return;
+  }
+  if (++looks % looks_of_watch == 0) team.transport.watch();
+  if (looks >= team.transport.looks()) ::sched_yield();
+}
+
 int Joint::wait(Under& under) {
+  if (under.chain) return wait(*under.chain);
   isthmus_team& team = under.team();
-  const std::uint32_t most = team.transport.looks();
   for (std::uint32_t looks = 0;;) {
     const int status = under.look();
     if (status != ISTHMUS_IN_PROGRESS) return status;
-    if (team.go_on()) looks = 0;
-    else if (++looks >= most) ::sched_yield();
+    idle(team, looks);
+  }
+}
+
+int Joint::wait(Chain& chain) {
+  for (std::uint32_t looks = 0;;) {
+    // What it waits for may be flags, which cost less to look at than all else that may have come.
+    for (int i = 0; i == 0 || (i < 32 && chain.is_between()); ++i)
+      if (chain.go_on()) return chain.status();
+    idle(chain.team(), looks);
   }
 }
 
@@ -114,6 +133,7 @@ int Joint::test(isthmus_event& event) {
   int status = under.look();
   if (status == ISTHMUS_IN_PROGRESS) {
     under.team().go_on();
+    if (++tested_ % looks_of_watch == 0) under.team().transport.watch();
     status = under.look();
   }
   return end(event, status);

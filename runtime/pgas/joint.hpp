@@ -4,6 +4,7 @@
 
 #include <isthmus/isthmus_pgas.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@ namespace isthmus::runtime {
 /// Collectives of a team one after the other, with work of this rank between them.
 class Chain {
  public:
-  /// At most so many collectives. All ranks of the team make it at the same place among its collectives.
+  /// At most so many collectives, up to three. All ranks of the team make it at the same place among its collectives.
   Chain(isthmus_team& team, std::uint32_t most);
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
@@ -27,18 +28,23 @@ class Chain {
   /// Once it has ended.
   int status();
   [[nodiscard]] isthmus_team& team() const { return team_; }
+  /// Whether none of its collectives is under way.
+  [[nodiscard]] bool is_between() const { return own_ == nullptr; }
 
  protected:
   /// Does what comes next and begins a collective; false: that was all. Throws InvalidInput and
   /// Unsupported, the same on all ranks.
   virtual bool next() = 0;
+  /// Whether next() may be called now.
+  virtual bool is_ready() { return true; }
   void begin(const isthmus_call& call, const void* input, void* output);
 
  private:
   void end(int status, const std::string& words);
 
   isthmus_team& team_;
-  std::vector<std::uint32_t> contexts_;  // taken in the order in which ranks make chains, the last one first
+  std::array<std::uint32_t, 3> contexts_{};  // taken in the order in which ranks make chains
+  std::uint32_t used_ = 0, most_;
   isthmus_operation* own_ = nullptr;
   bool ended_ = false;
   int status_ = ISTHMUS_DONE;
@@ -55,6 +61,8 @@ class Joint {
     chain->go_on();
     return add(Under{nullptr, std::move(chain)}, event);
   }
+  /// Until it has ended.
+  int wait(Chain& chain);
   /// Both set an event that is done to 0.
   int test(isthmus_event& event);
   int wait(isthmus_event& event);
@@ -63,6 +71,7 @@ class Joint {
 
  private:
   static constexpr isthmus_event mark = isthmus_event{1} << 63;
+  static constexpr std::uint32_t looks_of_watch = 1024;  ///< in vain, before it is seen whether all ranks live
 
   struct Under {
     isthmus_operation* operation = nullptr;
@@ -73,13 +82,15 @@ class Joint {
   };
 
   int add(Under under, isthmus_event* event);
-  static int wait(Under& under);
+  int wait(Under& under);
+  void idle(isthmus_team& team, std::uint32_t& looks);
   Under& of(isthmus_event event);
   int end(isthmus_event& event, int status);
 
   std::vector<std::unique_ptr<Under>> under_way_;
   std::vector<std::uint32_t> spare_;
   std::vector<Chain*> chains_;
+  std::uint32_t tested_ = 0;
 };
 
 }  // namespace isthmus::runtime

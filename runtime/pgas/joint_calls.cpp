@@ -2,6 +2,7 @@
 #include "runtime/pgas/joint_calls.hpp"
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -54,8 +55,65 @@ void apart(const char* name, std::uint64_t to, std::uint64_t to_bytes, std::uint
 
 namespace {
 
+/// Whether ranks wait for all others by flags: where all are near, and nothing else asks for messages.
+bool by_flags(const isthmus_space& space, const Manner& manner) {
+  const bool strict = manner.enter == ISTHMUS_SYNC_ALL || manner.leave == ISTHMUS_SYNC_ALL;
+  const bool asks = manner.algorithm != nullptr && std::strstr(manner.algorithm, "sync=") != nullptr;
+  return strict && !asks && &manner.team == &space.team && space.far == nullptr && !space.team.checks;
+}
+
+/// The collective itself is loose; a rank begins it when all have entered, and ends it when all have ended it.
+class Strict final : public Chain {
+ public:
+  Strict(isthmus_space& space, const Manner& manner, const isthmus_call& call, const void* input, void* output)
+      : Chain(manner.team, call.kind == ISTHMUS_BARRIER ? 0 : 1),
+        space_(space),
+        call_(call),
+        input_(input),
+        output_(output) {
+    const bool is_barrier = call.kind == ISTHMUS_BARRIER;  // one meeting is all of it
+    if (is_barrier || manner.enter == ISTHMUS_SYNC_ALL) space.entered.come(entry_ = space.entered.next());
+    if (!is_barrier && manner.leave == ISTHMUS_SYNC_ALL) exit_ = space.ended.next();
+    call_.enter = call_.leave = ISTHMUS_SYNC_MY;
+  }
+
+ protected:
+  bool is_ready() override {
+    if (!began_) return entry_ == 0 || space_.entered.all(entry_);
+    if (exit_ == 0) return true;
+    if (!ended_) space_.ended.pass(exit_);
+    ended_ = true;
+    return space_.ended.all(exit_);
+  }
+  bool next() override {
+    if (began_ || call_.kind == ISTHMUS_BARRIER) return false;
+    began_ = true;
+    try {
+      begin(call_, input_, output_);
+    } catch (...) {  // the same on all ranks, whose later collectives do not wait for this one
+      if (exit_ != 0) space_.ended.pass(exit_);
+      throw;
+    }
+    return true;
+  }
+
+ private:
+  isthmus_space& space_;
+  isthmus_call call_;
+  const void* input_;
+  void* output_;
+  std::uint64_t entry_ = 0, exit_ = 0;
+  bool began_ = false, ended_ = false;
+};
+
 int run(isthmus_space& space, const Manner& manner, const isthmus_call& call, const void* input, void* output,
         const void* caller) {
+  if (by_flags(space, manner)) {
+    if (manner.event != nullptr)
+      return space.joint.add(std::make_unique<Strict>(space, manner, call, input, output), manner.event);
+    Strict strict(space, manner, call, input, output);
+    return space.joint.wait(strict);
+  }
   isthmus_operation& taken = manner.team.take(call);
   try {
     manner.team.start(taken, input, output, caller);

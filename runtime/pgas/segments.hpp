@@ -33,6 +33,11 @@ struct alignas(64) HeapPlaces {
   std::array<std::uint64_t, 48> free;  ///< the first free block of each class
 };
 
+/// What a step of Meeting reads.
+struct alignas(64) MeetingFlag {
+  std::atomic<std::uint64_t> reached;
+};
+
 /// A rank that waits for a lock.
 struct alignas(64) LockNode {
   std::atomic<std::uint64_t> next;
@@ -46,6 +51,7 @@ struct Control {
 
   InboxPlaces requests, replies;
   BarrierFlag flags[2][most_rounds];
+  MeetingFlag entered[most_rounds], ended[most_rounds];
   HeapPlaces symmetric, local;
   std::atomic<std::uint64_t> taken[2];  ///< bytes that have pages, of symmetric and of local memory
   LockNode nodes[most_locks];

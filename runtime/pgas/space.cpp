@@ -85,7 +85,9 @@ using namespace isthmus::runtime;
 isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes, std::uint64_t packed)
     : team(its_team),
       segments(&its_team, sizes, near_ranks(its_team)),
-      barrier(segments, far, its_team.rank, its_team.ranks) {
+      barrier(segments, far, its_team.rank, its_team.ranks),
+      entered(segments, &Control::entered, its_team.rank, its_team.ranks),
+      ended(segments, &Control::ended, its_team.rank, its_team.ranks) {
   const std::uint64_t lines = sizes.queue / sizeof(ActiveMessage);
   memory_.resize(team.ranks);
   requests_.resize(team.ranks);

@@ -22,6 +22,7 @@
 #include "runtime/pgas/heap.hpp"
 #include "runtime/pgas/inbox.hpp"
 #include "runtime/pgas/joint.hpp"
+#include "runtime/pgas/meeting.hpp"
 #include "runtime/pgas/segments.hpp"
 #include "runtime/progress/progress.hpp"
 
@@ -103,6 +104,7 @@ struct isthmus_space {
   std::unique_ptr<isthmus::runtime::Far> far;  ///< null where all ranks share memory
   isthmus::runtime::Barrier barrier;
   isthmus::runtime::Joint joint;
+  isthmus::runtime::Meeting entered, ended;  ///< of strict collectives of all ranks, where these are near
   std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
 
   struct Held {

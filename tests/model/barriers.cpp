@@ -1,5 +1,6 @@
-// The barrier of flags between ranks that share memory.
+// Barriers of flags between ranks that share memory.
 #include "runtime/pgas/barrier.hpp"
+#include "runtime/pgas/meeting.hpp"
 
 #include "near_ranks.hpp"
 #include "parts.hpp"
@@ -8,10 +9,13 @@ namespace isthmus::model {
 namespace {
 
 using runtime::Barrier;
+using runtime::Control;
+using runtime::Meeting;
 
 struct Shared {
   NearRanks ranks;
   Barrier* barriers[4];
+  Meeting* meetings[4];
   std::uint64_t* data;
 };
 Shared shared;
@@ -48,7 +52,45 @@ Program barriers(std::uint32_t ranks, std::uint64_t times) {
   return program;
 }
 
+/// The same by flags that rise, with two numbers on the way at once; `in_turn`: or one.
+Program meetings(std::uint32_t ranks, std::uint64_t times, bool in_turn) {
+  Program program;
+  program.begin = [=] {
+    shared.ranks = near_ranks(ranks);
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      shared.meetings[r] = new (allocate(sizeof(Meeting))) Meeting(*shared.ranks.segments, &Control::entered, r, ranks);
+    shared.data = static_cast<std::uint64_t*>(allocate(8 * ranks * times));
+  };
+  for (std::uint32_t r = 0; r < ranks; ++r)
+    program.threads.emplace_back([=] {
+      Meeting& own = *shared.meetings[r];
+      const auto come = [&](std::uint64_t time) {
+        shared.data[time * ranks + r] = time + r + 1;
+        own.come(own.next());
+      };
+      const auto met = [&](std::uint64_t time) {
+        await([&] { return own.all(time + 1); });
+        for (std::uint32_t other = 0; other < ranks; ++other)
+          check(shared.data[time * ranks + other] == time + other + 1, "somebody has not come");
+      };
+      for (std::uint64_t time = 0; time < times; ++time) {
+        come(time);
+        if (in_turn || time > 0) met(in_turn ? time : time - 1);
+      }
+      if (!in_turn) met(times - 1);
+    });
+  return program;
+}
+
 }  // namespace
+
+Part meetings() {
+  return {"meetings",
+          {meetings(2, 3, true), meetings(2, 3, false), meetings(3, 2, true), meetings(3, 2, false)},
+          {"runtime/pgas/meeting.cpp"},
+          {},
+          {meetings(4, 2, true)}};
+}
 
 Part barriers() {
   return {

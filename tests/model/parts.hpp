@@ -23,10 +23,11 @@ struct Part {
   std::vector<Program> larger;  ///< what takes longer, and is explored without weakened orders
 };
 
-// Each in a file of its name.
+// Each in a file of its name, but for meetings, which are in that of barriers.
 Part rings();
 Part inboxes();
 Part barriers();
+Part meetings();
 Part locks();
 Part worlds();
 Part accesses();

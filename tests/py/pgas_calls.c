@@ -1,5 +1,5 @@
-/* A partitioned global address space between processes: pgas_calls JOB RANK RANKS [beside|dies|dies-locked|differs].
- * Says nothing where all is right. */
+/* A partitioned global address space between processes: pgas_calls JOB RANK RANKS
+ * [beside|dies|dies-locked|dies-strict|dies-event|differs]. Says nothing where all is right. */
 #include <isthmus/isthmus_pgas.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +119,19 @@ int main(int argc, char** argv) {
     if (strcmp(mode, "dies-locked") == 0) {
       must(isthmus_barrier(space, NULL) >= ISTHMUS_FAILED, "barrier"); /* fails only where rank 1 had no time for it */
       status = isthmus_lock(space, mutex);
+    }
+    if (strcmp(mode, "dies-strict") == 0) {
+      while (status == ISTHMUS_DONE) status = isthmus_barrier_of(space, NULL);
+    } else if (strcmp(mode, "dies-event") == 0) {
+      isthmus_event event = 0;
+      isthmus_manner manner = {.size = sizeof manner, .event = &event};
+      uint64_t place = 0;
+      must(isthmus_allocate(space, 64, &place) == ISTHMUS_DONE, "allocate");
+      while (status == ISTHMUS_DONE) {
+        status = isthmus_broadcast(space, &manner, place, 0, place, 8);
+        if (status == ISTHMUS_DONE)
+          while ((status = isthmus_test_event(space, &event)) == ISTHMUS_IN_PROGRESS) continue;
+      }
     }
     while (status == ISTHMUS_DONE) status = isthmus_barrier(space, NULL);
     printf("%d %s\n", status, isthmus_last_error());

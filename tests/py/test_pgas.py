@@ -36,7 +36,7 @@ def test_a_thread_handles_messages_while_the_program_calls(calls: Path, progress
     assert said == [(0, "", "")] * 2
 
 
-@pytest.mark.parametrize("mode", ["dies", "dies-locked"])
+@pytest.mark.parametrize("mode", ["dies", "dies-locked", "dies-strict", "dies-event"])
 def test_a_rank_that_dies_is_an_error_of_whoever_waits(calls: Path, mode: str) -> None:
     job = new_job()
     said = in_processes([[calls, job, str(rank), "3", mode] for rank in range(3)])

@@ -299,6 +299,12 @@ module isthmus_pgas
 
     ! -- put and get that go on meanwhile; events are 64-bit integers
 
+    function isthmus_refuse(words) bind(c, name='isthmus_refuse') result(returned)
+      import :: c_char, c_int
+      character(kind=c_char), intent(in) :: words(*)
+      integer(c_int) :: returned
+    end function
+
     function isthmus_begin_put(space, rank, offset, from, bytes, event) &
       bind(c, name='isthmus_begin_put_elsewhere') result(returned)
       import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t

@@ -78,6 +78,8 @@ int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, ui
 int isthmus_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes);
 int isthmus_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes);
 int isthmus_set_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes);
+/* Makes words those of isthmus_last_error(); returns ISTHMUS_INVALID. */
+int isthmus_refuse(const char* words);
 
 /* Where so many bytes at a place are for this rank; NULL where it has to call. */
 static inline char* isthmus_near(const isthmus_space* space, uint32_t rank, uint64_t offset, size_t bytes) {
