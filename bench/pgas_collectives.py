@@ -93,10 +93,10 @@ def simulated(machine: str, ranks: int, sizes: Sequence[int]) -> dict[Row, float
 def table(found: dict[Row, float], kind: str, sizes: Iterable[int]) -> None:
     """A row for each algorithm, two columns for each size."""
     sizes = list(sizes)
-    print(f"\n{kind + ', us':34}" + "".join(f"{f'{size} B':>11}{'loose':>10}" for size in sizes))
+    print(f"\n{kind + ', us':34}" + "".join(f"{f'{size} B':>13}{'loose':>12}" for size in sizes))
     for name in dict.fromkeys(row[2] for row in found if row[0] == kind):
         cells = [found.get((kind, size, name, mode, 1)) for size in sizes for mode in MODES]
-        widths = [11, 10] * len(sizes)
+        widths = [13, 12] * len(sizes)
         shown = [f"{'' if us is None else f'{us:.3f}':>{width}}" for us, width in zip(cells, widths, strict=True)]
         print(f"{name:34}" + "".join(shown))
 
