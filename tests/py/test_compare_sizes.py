@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ import pytest
 
 import isthmus
 from isthmus.cli import main
-from isthmus.comparison import over_sizes
+from isthmus.comparison import in_pieces, over_sizes
 from isthmus.comparison.crossover import DOUBTS, crossings
 from isthmus.comparison.over_sizes import compare_sizes
 from isthmus.comparison.rates import bound_by_counters, computing, rates
@@ -67,7 +68,7 @@ def test_parts_add_up_exactly(text: str, model: str, monkeypatch: pytest.MonkeyP
     assert {run.parts.way for row in found.runs for run in row} == {"path"}
     adds_up(found)
     monkeypatch.setattr(over_sizes, "PATH_MOST", 0)
-    means = compare_sizes(of(text), machines, names, [4, 24], model=model, **given)
+    means = compare_sizes(replace(of(text), pieces=None), machines, names, [4, 24], model=model, **given)
     assert {run.parts.way for row in means.runs for run in row} == {"mean"}
     adds_up(means)
     assert [[run.makespan_ps for run in row] for row in means.runs] == [
@@ -330,3 +331,71 @@ def test_bad_input(words: list[str], expected: str, capsys: pytest.CaptureFixtur
     error = capsys.readouterr().err
     assert expected in error
     assert len(error.strip().splitlines()) == 1
+
+
+NOISY = "redsky:noise=periodic,noise.period=5ms,noise.duration=50us"
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [("charon:iterations=3,steps=2,spread=0.2", True), ("umt:steps=1,spread=0.1", True),
+     ("cg:steps=4,spread=0.3", True),
+     ("amr:steps=3", True), ("namd:steps=5,spread=0.1", True), ("fft:points=64,steps=2", False),
+     ("openatom:steps=2", False), ("cth:steps=1", False), ("sage:sums=9,reals=20", False), ("xnobel:steps=1", False),
+     ("bfs:scale=14", False), ("sweep:steps=2", False), ("pop:steps=2,solves=2,spread=0.2", False)],
+)  # fmt: skip
+@pytest.mark.parametrize("ranks", [24, 64])
+def test_pieces_are_the_whole(text: str, exact: bool, ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skeletons whose ranks compute for long after every cut have the same times to the picosecond, and the same path.
+
+    Others and those of which equal pieces are simulated once have nearly the same.
+    """
+    machines = [isthmus.load(one) for one in ("cielo", "redsky", NOISY)]
+    given: Any = {"reference": machines[1], "bound": (0.5, 0.5)}
+    monkeypatch.setattr(in_pieces, "ALIKE", 0.0 if exact else 2e-3)
+    whole = compare_sizes(of(text), machines, ["a", "b", "c"], [ranks], **given)
+    monkeypatch.setattr(over_sizes, "PATH_MOST", 0)
+    pieces = compare_sizes(of(text), machines, ["a", "b", "c"], [ranks], **given)
+    assert any("in pieces" in note for note in pieces.notes)
+    adds_up(pieces)
+    for one, other in zip(whole.runs[0], pieces.runs[0], strict=True):
+        assert other.parts.way == "path"
+        if not exact:
+            assert other.seconds == pytest.approx(one.seconds, rel=0.015)
+            continue
+        assert other.makespan_ps == one.makespan_ps
+        for part in one.parts.amounts:
+            assert other.parts.seconds(part) == pytest.approx(one.parts.seconds(part), abs=0.02 * one.seconds)
+
+
+def test_equal_pieces_are_simulated_once() -> None:
+    pieces = of("cth:steps=4").pieces
+    assert pieces is not None
+    noted = pieces(27)
+    assert len(noted) == 76
+    assert len(set(noted.keys)) == 2
+    eos = isthmus.load("eos")
+    run = in_pieces.InPieces(noted, eos, None, 1.0, {})
+    assert run.operations == len(isthmus.lower(of("cth:steps=4").at(27)))
+    assert run.simulated < run.operations / 10
+    # Interruptions depend on the time.
+    noisy = in_pieces.InPieces(noted, isthmus.load(NOISY), None, 1.0, {})
+    assert noisy.simulated == noisy.operations
+
+
+@pytest.mark.parametrize("name", [name for name in SKELETONS if name != "multigrid"])
+def test_pieces_have_the_events_of_the_whole(name: str) -> None:
+    """Event by event on every rank, communicators included."""
+    given = {"bfs": "bfs:scale=14", "charon": "charon:iterations=2,steps=1", "sage": "sage:reals=4,sums=3"}
+    text = given.get(name, f"{name}:steps=2")
+    text += ",solves=2" if name in ("stencil", "pop", "wrf") else ""
+    whole, cut = of(text).at(12), of(text).pieces
+    assert cut is not None
+    noted = cut(12)
+    assert len(noted) > 1
+    parts = [noted.build(number) for number in range(len(noted))]
+    for column in ("kind", "peer", "tag", "comm", "amount", "what"):
+        for rank in range(12):
+            events = [getattr(p, column)[int(p.first[rank]) : int(p.first[rank + 1])] for p in parts]
+            mine = getattr(whole, column)[int(whole.first[rank]) : int(whole.first[rank + 1])]
+            np.testing.assert_array_equal(np.concatenate(events), mine, err_msg=column)

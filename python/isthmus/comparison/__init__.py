@@ -7,6 +7,7 @@ return, ``page.py`` its page in HTML. ``over_sizes.py`` compares machines for a 
 - ``compare``: the verb: compare
 - ``comparison``: what compare returns: a table with a title, as text, JSON, data frame, picture or page
 - ``crossover``: sizes at which one machine overtakes another, and how sure that is
+- ``in_pieces``: one run of a program that is simulated piece by piece, and the parts of its critical path
 - ``machine_page``: the page of a machine, or of several beside each other: pictures, tables, conditions
 - ``machines``: machines beside each other: values that differ
 - ``frame``: what pages of comparisons share: sections, and drawings within them

@@ -13,8 +13,9 @@ from ..schedule.computation import scaled
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation import simulate
-from ..units import amount, text
+from ..units import amount, percent, text
 from .crossover import Uncertain, crossovers, doubts
+from .in_pieces import ALIKE, InPieces, operations_of
 from .parts import on_average, on_path
 from .rates import Computing, bound_by_counters, computing
 from .sizes import At, SizeComparison
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     from ..simulation.options import Options
     from ..simulation.timeline import Timeline
     from ..skeletons import Family
+    from ..skeletons.steps import Pieces
 
-#: Operations up to which the critical path is looked at, and bytes that one takes with and without it, about.
+#: Operations up to which a program is simulated in one go, with its critical path if it cannot be cut into pieces, and
+#: bytes that one takes with and without the path, about.
 PATH_MOST, _PATH_BYTES, _BYTES = 8_000_000, 300, 130
 #: Share of the memory that is free which a simulation may take.
 _OF_FREE = 0.8
@@ -111,22 +114,24 @@ def compare_sizes(
     rows: list[list[At]] = []
     left: list[str] = []
     known: list[tuple[int, int]] = []
+    pieces = False
     for number, size in enumerate(sizes):
-        expected = _expected(known, size)
-        if expected * _BYTES > _OF_FREE * _free():
+        cut = _cut(family, size, options)
+        expected, each = (_expected(known, size), _BYTES) if cut is None else (cut[1], _PATH_BYTES)
+        if expected * each > _OF_FREE * _free():
             left.append(
-                f"{size:,} ranks are left out: about {expected:,} operations need {amount(expected * _BYTES)} of "
+                f"{size:,} ranks are left out: about {expected:,} operations at once need {amount(expected * each)} of "
                 f"memory, and {amount(_free())} are free"
             )
             break
-        what = family.at(size)
+        what = family.at(size) if cut is None else cut[0]
+        pieces = pieces or cut is not None
         row = []
         operations = 0
         for i, (machine, one) in enumerate(zip(machines, computed, strict=True)):
-            schedule = _lowered(what, one.factor, options)
-            operations = len(schedule)
             place = None if places is None else places(machine, size)
-            row.append(_run(schedule, machine, place, one, family.collective, options))
+            at, operations = _at(what, machine, place, one, family.collective, options)
+            row.append(at)
             if report is not None:
                 report(number * len(machines) + i + 1, len(sizes) * len(machines))
         known.append((size, operations))
@@ -143,6 +148,12 @@ def compare_sizes(
         notes.append(
             f"above {most:,} ranks, parts are means over ranks instead of parts of the critical path, which would need "
             "too much memory: what collectives and imbalance cost is in overhead, latency, bandwidth and waiting"
+        )
+    if pieces:
+        notes.append(
+            f"programs of more than {PATH_MOST / 1e6:g} million operations are simulated in pieces, one after "
+            "the other, and of equal pieces that ranks begin with differences that are the same up to "
+            f"{percent(ALIKE, 1)} of its time only one: times are near those of the whole, not equal to them"
         )
     found = []
     shares = {}
@@ -167,8 +178,9 @@ def at_size(
 ) -> At:
     """One program at one size on one machine, its computation scaled from another; see :func:`compare_sizes`."""
     (one,), _ = _computing([machine], reference, (share, share))
-    schedule = _lowered(family.at(ranks), one.factor, {**options})
-    return _run(schedule, machine, None, one, family.collective, {**options})
+    cut = _cut(family, ranks, {**options})
+    what = family.at(ranks) if cut is None else cut[0]
+    return _at(what, machine, None, one, family.collective, {**options})[0]
 
 
 def _check_sizes(
@@ -192,6 +204,34 @@ def _computing(
     if len(real) < len(machines):
         raise InvalidInput("LogGOPS parameters have no cores: computation can be scaled only between machines")
     return computing(real, reference, bound, [None] * len(real))
+
+
+def _cut(family: Family, ranks: int, options: Mapping[str, Any]) -> tuple[Pieces, int] | None:
+    """A large program in pieces, and the operations of the largest; None where it is simulated in one go."""
+    if family.pieces is None or options.get("model", "loggops") != "loggops" or options.get("handshakes"):
+        return None
+    pieces = family.pieces(ranks)
+    if len(pieces) < 2:
+        return None
+    total, largest = operations_of(pieces, options.get("collectives"), PATH_MOST)
+    return (pieces, largest) if total > PATH_MOST else None
+
+
+def _at(
+    what: Program | Schedule | Pieces,
+    machine: Machine | Level,
+    place: Any,
+    one: Computing,
+    collective: bool,
+    options: Mapping[str, Any],
+) -> tuple[At, int]:
+    """One run, and its number of operations."""
+    if isinstance(what, (Program, Schedule)):
+        schedule = _lowered(what, one.factor, options)
+        return _run(schedule, machine, place, one, collective, options), len(schedule)
+    run = InPieces(what, machine, place, one.factor, options)
+    parts = run.parts(one.memory / one.factor)
+    return At(run.makespan_ps, _nodes(machine, what.ranks, place), parts), run.operations
 
 
 def _lowered(what: Program | Schedule, factor: float, options: Mapping[str, Any]) -> Schedule:

@@ -11,8 +11,9 @@ import numpy as np
 from ..schedule.operation import OpKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from ..simulation.critical import CriticalPath
     from ..simulation.timeline import Timeline
 
 #: Parts, and what they are called.
@@ -83,30 +84,44 @@ def on_path(timeline: Timeline, memory: float, collective: bool = False) -> Part
     """
     path = timeline.critical_path()
     ops = timeline.schedule.ops
-    kind, comm = ops["kind"][path.op], ops["comm"][path.op]
-    rest = path.end_ps - path.begin_ps - path.latency_ps - path.noise_ps - path.lost_ps
+    calc = ops["kind"] == OpKind.calc
+    mean = int(ops["amount"][calc].sum(dtype=np.uint64)) // max(timeline.ranks, 1)
+    return finished(sums_on_path(timeline, path, len(path), collective), mean, memory, timeline.makespan_ps)
+
+
+def sums_on_path(timeline: Timeline, path: CriticalPath, steps: int, collective: bool = False) -> dict[str, int]:
+    """Picoseconds of the first steps of a critical path, by parts; all computation is one, ``computation``."""
+    first = slice(0, steps)
+    ops, op, via = timeline.schedule.ops, path.op[first], path.via[first]
+    kind, comm = ops["kind"][op], ops["comm"][op]
+    noise, lost, on_way = path.noise_ps[first], path.lost_ps[first], path.latency_ps[first]
+    rest = path.end_ps[first] - path.begin_ps[first] - on_way - noise - lost
     works = np.isin(kind, (OpKind.copy, OpKind.reduce))
     messages = ~works & (kind != OpKind.calc)
     together = (messages if collective else messages & (comm % 2 == 1)) | works
-    via = path.via
     computes = (via == "compute") & (kind == OpKind.calc)
     late = np.isin(via, ("way", "nothing")) & ~computes
     sends = np.isin(via, ("send_overhead", "recv_overhead", "wire"))
-    out = {"noise": int(path.noise_ps.sum()), "contention": int(path.lost_ps.sum())}
+    out = {"noise": int(noise.sum()), "contention": int(lost.sum())}
     for name, mask in (("overhead", sends), ("bandwidth", np.isin(via, ("gap", "landing", "contention")))):
         out[name] = int(rest[mask & ~together].sum())
         out[f"collective_{name}"] = int(rest[mask & together].sum())
-    latency = path.latency_ps + np.where(late, rest, 0)
+    latency = on_way + np.where(late, rest, 0)
     out["latency"] = int(latency[~together].sum())
     out["collective_latency"] = int(latency[together].sum())
     out["collective_work"] = int(rest[(via == "compute") & works].sum())
-    on_path = int(rest[(via == "compute") & ~works].sum())
-    calc = ops["kind"] == OpKind.calc
-    mean = int(ops["amount"][calc].sum(dtype=np.uint64)) // max(timeline.ranks, 1)
+    out["computation"] = int(rest[(via == "compute") & ~works].sum())
+    return out
+
+
+def finished(sums: Mapping[str, int], mean: int, memory: float, makespan: int) -> Parts:
+    """Parts of sums on a path; ``mean``: computation of ranks on average."""
+    out = dict(sums)
+    on_path = out.pop("computation", 0)
     computation = min(mean, on_path)
     out["imbalance"] = on_path - computation
     out |= _computation(computation, memory)
-    assert sum(out.values()) == timeline.makespan_ps
+    assert sum(out.values()) == makespan
     return Parts({name: amount for name, amount in out.items() if amount}, 1, "path")
 
 

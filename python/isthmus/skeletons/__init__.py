@@ -10,6 +10,7 @@
 - ``refined``: blocks of a refined mesh
 - ``search``: breadth-first search of a graph
 - ``solvers``: conjugate gradients, Newton steps with multigrid
+- ``steps``: a program in pieces, which need not be built at once
 - ``sweeps``: wavefronts, transport of radiation
 - ``transforms``: Fourier transforms, molecular dynamics, electronic structure
 - ``skeleton``: what a skeleton is, and how its parameters are read

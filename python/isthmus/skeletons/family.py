@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from .skeleton import Skeleton
+    from .steps import Pieces
 
 #: What stays when the number of ranks grows: the work of a rank, or that of the job.
 SCALINGS = ("weak", "strong")
@@ -34,6 +35,8 @@ class Family:
         All of it is one collective.
     notes : tuple of str
         What to say beside results.
+    pieces : callable, optional
+        From a number of ranks to the Program in pieces.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Family:
     ranks: int | None = None
     collective: bool = False
     notes: tuple[str, ...] = ()
+    pieces: Callable[[int], Pieces] | None = None
 
 
 def family(skeleton: Skeleton, given: Mapping[str, str], scaling: str | None, base: int) -> Family:
@@ -77,7 +81,7 @@ def family(skeleton: Skeleton, given: Mapping[str, str], scaling: str | None, ba
     at = int(values["ranks"]) if "ranks" in given else base
     followers = {p.name for p in skeleton.parameters if p.follows}
 
-    def build(ranks: int) -> Program:
+    def at_size(ranks: int) -> dict[str, float]:
         rank, job = (at / ranks, 1.0) if scaling == "strong" else (1.0, ranks / at)
         out = dict(values)
         for p in skeleton.parameters:
@@ -85,11 +89,14 @@ def family(skeleton: Skeleton, given: Mapping[str, str], scaling: str | None, ba
                 out[p.name] = p.resized(values[p.name], rank, job)
             except InvalidInput as error:
                 raise InvalidInput(f"{skeleton.name} on {ranks:,} ranks, with {scaling} scaling: {error}") from None
-        return skeleton.of(out | {"ranks": ranks})
+        return out | {"ranks": ranks}
 
     named = ", ".join(f"{p.name}={p.text(values[p.name])}" for p in skeleton.parameters if p.name in followers)
     note = f"{named} hold at {at:,} ranks" if scaling == "strong" or _of_job(skeleton) else ""
-    return Family(skeleton.name, build, scaling, notes=(note,) if note else ())
+    return Family(
+        skeleton.name, lambda ranks: skeleton.of(at_size(ranks)), scaling, notes=(note,) if note else (),
+        pieces=lambda ranks: skeleton.pieces(at_size(ranks)),
+    )  # fmt: skip
 
 
 def _of_job(skeleton: Skeleton) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..schedule.pattern import Pattern
+from .steps import Steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,26 +107,26 @@ def _halo(
     return Halo(int(kept.sum()), source, target, bytes, (columns[x] * rows[y])[kept])
 
 
-def stencil_steps(ranks: int, bytes: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
+def stencil_steps(b: Steps, bytes: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> None:
     """The skeleton ``stencil``."""
-    halo = stencil(ranks)
-    return _steps(replace(halo, bytes=np.full_like(halo.bytes, bytes)), steps, compute, spread, solves, seed)
+    halo = stencil(b.ranks)
+    _steps(b, replace(halo, bytes=np.full_like(halo.bytes, bytes)), steps, compute, spread, solves, seed)
 
 
 def wrf_steps(
-    ranks: int, levels: int, fields: int, steps: int, compute: float, spread: float, solves: int, seed: int
-) -> Program:
+    b: Steps, levels: int, fields: int, steps: int, compute: float, spread: float, solves: int, seed: int
+) -> None:
     """The skeleton ``wrf``."""
-    return _steps(wrf(ranks, levels=levels, fields=fields), steps, compute, spread, solves, seed)
+    _steps(b, wrf(b.ranks, levels=levels, fields=fields), steps, compute, spread, solves, seed)
 
 
-def pop_steps(ranks: int, levels: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
+def pop_steps(b: Steps, levels: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> None:
     """The skeleton ``pop``."""
-    return _steps(pop(ranks, seed, levels), steps, compute, spread, solves, seed)
+    _steps(b, pop(b.ranks, seed, levels), steps, compute, spread, solves, seed)
 
 
-def _steps(halo: Halo, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
-    return program(halo, steps, compute / max(float(halo.points.mean()), 1.0), spread, solves, seed)
+def _steps(b: Steps, halo: Halo, steps: int, compute: float, spread: float, solves: int, seed: int) -> None:
+    _exchanges(b, halo, steps, compute / max(float(halo.points.mean()), 1.0), spread, solves, seed)
 
 
 def program(halo: Halo, steps: int, point: float, spread: float, solves: int, seed: int = 1) -> Program:
@@ -140,11 +141,14 @@ def program(halo: Halo, steps: int, point: float, spread: float, solves: int, se
     solves : int
         Iterations of the solver per step; it exchanges one level of one field.
     """
-    from ..schedule.builder import ProgramBuilder
+    b = Steps(halo.ranks)
+    _exchanges(b, halo, steps, point, spread, solves, seed)
+    return b.build()
 
+
+def _exchanges(b: Steps, halo: Halo, steps: int, point: float, spread: float, solves: int, seed: int) -> None:
     rank = np.arange(halo.ranks)
     work = halo.points * point * np.maximum(0.0, 1 + spread * np.random.default_rng(seed).standard_normal(halo.ranks))
-    b = ProgramBuilder(halo.ranks)
 
     def exchange(bytes: NDArray[np.int64]) -> None:
         b.irecv(halo.target, halo.source, bytes)
@@ -158,4 +162,4 @@ def program(halo: Halo, steps: int, point: float, spread: float, solves: int, se
             b.compute(rank, work * 1e-3)
             exchange(np.maximum(8, halo.bytes // 42))
             b.allreduce(None, 16)
-    return b.build()
+            b.cut()

@@ -12,19 +12,16 @@ from .parts import Box, Messages, cells_of_halo, exchange, parted, work
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..schedule.builder import ProgramBuilder
-    from ..schedule.program import Program
+    from .steps import Steps
 
 
 def cth(
-    ranks: int, cells: int, variables: int, packed: int, exchanges: int, sums: int, steps: int, compute: float,
+    b: Steps, cells: int, variables: int, packed: int, exchanges: int, sums: int, steps: int, compute: float,
     spread: float, seed: int,
-) -> Program:  # fmt: skip
+) -> None:  # fmt: skip
     """Blocks with six neighbours; all variables of a face in one message, or in one message each."""
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed)
-    faces = Box(box(ranks)).halo(lambda step: 8 * cells_of_halo(cells)(step) * (variables if packed else 1), 1)
+    seconds = work(b.ranks, compute, spread, seed)
+    faces = Box(box(b.ranks)).halo(lambda step: 8 * cells_of_halo(cells)(step) * (variables if packed else 1), 1)
     for _ in range(steps):
         for sums_here in parted(sums, exchanges):
             b.compute(None, seconds / exchanges)
@@ -32,32 +29,30 @@ def cth(
                 exchange(b, faces, variable, wait=False)
             b.waitall(None)
             _sums(b, sums_here)
-    return b.build()
 
 
 def xnobel(
-    ranks: int, cells: int, variables: int, exchanges: int, sums: int, steps: int, compute: float, spread: float,
+    b: Steps, cells: int, variables: int, exchanges: int, sums: int, steps: int, compute: float, spread: float,
     seed: int,
-) -> Program:  # fmt: skip
+) -> None:  # fmt: skip
     """Blocks with six neighbours, many exchanges of little."""
-    return cth(ranks, cells, variables, 1, exchanges, sums, steps, compute, spread, seed)
+    cth(b, cells, variables, 1, exchanges, sums, steps, compute, spread, seed)
 
 
 def sage(
-    ranks: int, cells: int, reals: int, integers: int, sums: int, steps: int, compute: float, spread: float, seed: int
-) -> Program:
+    b: Steps, cells: int, reals: int, integers: int, sums: int, steps: int, compute: float, spread: float, seed: int
+) -> None:
     """Cells of a cube in one order, as many in a row for each rank: the neighbours above are far away in ranks."""
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed)
-    shared = slabs(ranks, cells)
+    seconds = work(b.ranks, compute, spread, seed)
+    shared = slabs(b.ranks, cells)
     exchanges = reals + integers
+    of_reals, of_integers = (shared._replace(bytes=shared.bytes * size) for size in (8, 4))
+    seconds = seconds / exchanges
     for _ in range(steps):
         for number, sums_here in enumerate(parted(sums, exchanges)):
-            b.compute(None, seconds / exchanges)
-            exchange(b, shared._replace(bytes=shared.bytes * (8 if number < reals else 4)))
+            b.compute(None, seconds)
+            exchange(b, of_reals if number < reals else of_integers)
             _sums(b, sums_here)
-    return b.build()
 
 
 def slabs(ranks: int, cells: int) -> Messages:
@@ -84,6 +79,8 @@ def slabs(ranks: int, cells: int) -> Messages:
     return Messages(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
-def _sums(b: ProgramBuilder, count: int) -> None:
+def _sums(b: Steps, count: int) -> None:
     for _ in range(count):
         b.allreduce(None, 8)
+    if count:
+        b.cut()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .steps import Steps
+
 if TYPE_CHECKING:
     from ..schedule.program import Program
 
@@ -26,14 +28,22 @@ def cycles(jobs: int, nodes: int, size: int, compute: float, count: int) -> Prog
     On level l the neighbours are 2^l ranks away in each dimension (periodic), messages and computation 4^l and 8^l
     times smaller.
     """
-    from ..schedule.builder import ProgramBuilder
+    b = Steps(jobs * nodes)
+    _cycles(b, jobs, nodes, size, compute, count)
+    return b.build()
 
+
+def of_one_job(b: Steps, bytes: int, compute: float, cycles: int) -> None:
+    """The skeleton ``multigrid``."""
+    _cycles(b, 1, b.ranks, bytes, compute, cycles)
+
+
+def _cycles(b: Steps, jobs: int, nodes: int, size: int, compute: float, count: int) -> None:
     sides = box(nodes)
     rank = np.arange(jobs * nodes)
     job, cell = rank // nodes * nodes, rank % nodes
     at = np.stack(np.unravel_index(cell, sides))
     down = [level for level in range(LEVELS) if level == 0 or 2**level < max(sides)]
-    b = ProgramBuilder(len(rank))
     for _ in range(count):
         for level in down + down[-2::-1]:
             b.compute(rank, compute / 8**level)
@@ -48,9 +58,3 @@ def cycles(jobs: int, nodes: int, size: int, compute: float, count: int) -> Prog
                     b.irecv(rank, job + np.ravel_multi_index(tuple(source), sides), amount, tag=2 * axis + tag)
                     b.isend(rank, job + np.ravel_multi_index(tuple(to), sides), amount, tag=2 * axis + tag)
             b.waitall(rank)
-    return b.build()
-
-
-def of_one_job(ranks: int, bytes: int, compute: float, **more: int) -> Program:
-    """The skeleton ``multigrid``."""
-    return cycles(1, ranks, bytes, compute, more["cycles"])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..schedule.builder import ProgramBuilder
+    from .steps import Steps
 
 
 class Messages(NamedTuple):
@@ -77,12 +77,12 @@ def cells_of_halo(cells: float) -> Callable[[tuple[int, ...]], int]:
     return lambda step: round(cells ** (len(step) - np.count_nonzero(step)))
 
 
-def exchange(b: ProgramBuilder, messages: Messages, tag: int = 0, wait: bool = True) -> None:
+def exchange(b: Steps, messages: Messages, tag: int = 0, wait: bool = True) -> None:
     """All receives, then all sends, and all ranks wait for theirs."""
     b.irecv(messages.target, messages.source, messages.bytes, tag=tag)
     b.isend(messages.source, messages.target, messages.bytes, tag=tag)
     if wait:
-        b.waitall(np.arange(b.ranks))
+        b.waitall(None)
 
 
 def work(ranks: int, seconds: float, spread: float, seed: int) -> NDArray[np.float64]:

@@ -11,19 +11,18 @@ from .parts import Messages, exchange, work
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..schedule.program import Program
+    from .steps import Steps
 
 #: The front: a sphere in the unit cube.
 _CENTRE, _RADIUS = 0.5, 0.3
 
 
 def amr(
-    ranks: int, blocks: int, levels: int, cells: int, variables: int, sums: int, steps: int, compute: float,
+    b: Steps, blocks: int, levels: int, cells: int, variables: int, sums: int, steps: int, compute: float,
     spread: float, seed: int,
-) -> Program:  # fmt: skip
+) -> None:  # fmt: skip
     """Blocks along a curve that fills space, as many on each rank; one message to each rank that has a neighbour."""
-    from ..schedule.builder import ProgramBuilder
-
+    ranks = b.ranks
     mesh = refined(max(1, round((ranks * blocks) ** (1 / 3) + 0.499)), levels)
     owner = np.arange(len(mesh)) * ranks // len(mesh)
     one, other, finer = contacts(mesh)
@@ -35,13 +34,13 @@ def amr(
     sizes = np.bincount(inverse, np.concatenate([faces, faces])[between], len(pairs)).astype(np.int64)
     halo = Messages(pairs // ranks, pairs % ranks, sizes)
     own = np.bincount(owner, minlength=ranks)
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed) * own / own.mean()
+    seconds = work(ranks, compute, spread, seed) * own / own.mean()
     for _ in range(steps):
         exchange(b, halo)
+        b.cut()
         b.compute(None, seconds)
         for _ in range(sums):
             b.allreduce(None, 8)
-    return b.build()
 
 
 def refined(side: int, levels: int) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from ..errors import InvalidInput
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
+    from .steps import Noted, Pieces, Steps
 
 #: Powers of the size of the problem, of a rank or of the whole job, that a parameter may follow.
 POWERS = {"": 1.0, "^1/2": 1 / 2, "^1/3": 1 / 3, "^2/3": 2 / 3}
@@ -107,7 +108,8 @@ class Skeleton:
     name, doc : str
     parameters : tuple of Parameter
     make : str
-        Module of this package, and function in it that takes all parameters by name and returns the Program.
+        Module of this package, and function in it that takes a builder, and all parameters but ``ranks`` by name, and
+        adds the events.
     source : str
         What the structure was taken from.
     sized : {"", "rank", "job"}
@@ -144,7 +146,22 @@ class Skeleton:
 
     def of(self, values: Mapping[str, float]) -> Program:
         """The program with these numbers of all parameters."""
+        from .steps import Steps
+
+        b = Steps(int(values["ranks"]))
+        self._add(b, values)
+        return b.build()
+
+    def pieces(self, values: Mapping[str, float]) -> Pieces:
+        """The same program in pieces, of which none is built yet."""
+        from .steps import Noted
+
+        noted = Noted(int(values["ranks"]))
+        self._add(noted, values)
+        return noted.pieces()
+
+    def _add(self, b: Steps | Noted, values: Mapping[str, float]) -> None:
         module, function = self.make.split(".")
         # By name: the list of skeletons is printed without NumPy.
-        program: Program = getattr(import_module(f"{__package__}.{module}"), function)(**values)
-        return program
+        parameters = {name: value for name, value in values.items() if name != "ranks"}
+        getattr(import_module(f"{__package__}.{module}"), function)(b, **parameters)

@@ -10,7 +10,7 @@ from .multigrid import box
 from .parts import Box, Messages, cells_of_halo, exchange, work
 
 if TYPE_CHECKING:
-    from ..schedule.program import Program
+    from .steps import Steps
 
 #: Iterations of GMRES from one restart to the next.
 _RESTART = 30
@@ -18,33 +18,30 @@ _RESTART = 30
 _COARSER = 27
 
 
-def cg(ranks: int, cells: int, sums: int, steps: int, compute: float, spread: float, seed: int) -> Program:
+def cg(b: Steps, cells: int, sums: int, steps: int, compute: float, spread: float, seed: int) -> None:
     """One step is one iteration: an exchange with up to 26 neighbours, and sums of one number."""
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed)
-    halo = Box(box(ranks)).halo(lambda step: 8 * cells_of_halo(cells)(step))
+    seconds = work(b.ranks, compute, spread, seed)
+    halo = Box(box(b.ranks)).halo(lambda step: 8 * cells_of_halo(cells)(step))
     for _ in range(steps):
         exchange(b, halo)
+        b.cut()
         b.compute(None, seconds)
         for _ in range(sums):
             b.allreduce(None, 8)
-    return b.build()
 
 
 def charon(
-    ranks: int, rows: int, unknowns: int, levels: int, iterations: int, steps: int, compute: float, spread: float,
+    b: Steps, rows: int, unknowns: int, levels: int, iterations: int, steps: int, compute: float, spread: float,
     seed: int,
-) -> Program:  # fmt: skip
+) -> None:  # fmt: skip
     """One step is one of Newton: iterations of GMRES, each with a V-cycle, most of whose messages are small."""
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute / iterations, spread, seed)
-    halos = [_unstructured(ranks, rows / _COARSER**level, unknowns, level, seed) for level in range(levels)]
+    seconds = work(b.ranks, compute / iterations, spread, seed)
+    halos = [_unstructured(b.ranks, rows / _COARSER**level, unknowns, level, seed) for level in range(levels)]
     down_and_up = [*range(levels), *range(levels - 2, -1, -1)]
     for _ in range(steps):
         for iteration in range(iterations):
             exchange(b, halos[0])
+            b.cut()
             b.compute(None, seconds / 2)
             for level in down_and_up:
                 exchange(b, halos[level])
@@ -53,7 +50,6 @@ def charon(
             b.allreduce(None, 8 * (iteration % _RESTART + 1))
             b.allreduce(None, 8)
         b.allreduce(None, 8)
-    return b.build()
 
 
 def _unstructured(ranks: int, rows: float, unknowns: int, level: int, seed: int) -> Messages:

@@ -12,18 +12,14 @@ from .multigrid import box
 from .parts import Box, Messages, cells_of_halo, exchange, work
 
 if TYPE_CHECKING:
-    from ..schedule.program import Program
+    from .steps import Steps
 
 
-def sweep(
-    ranks: int, cells: int, planes: int, angles: int, steps: int, compute: float, spread: float, seed: int
-) -> Program:
+def sweep(b: Steps, cells: int, planes: int, angles: int, steps: int, compute: float, spread: float, seed: int) -> None:
     """From each corner in turn, blocks of planes: receive from two neighbours, compute, send to two."""
-    from ..schedule.builder import ProgramBuilder
-
-    b, grid = ProgramBuilder(ranks), Box(square(ranks))
+    grid = Box(square(b.ranks))
     blocks = -(-cells // planes)
-    seconds = work(ranks, compute, spread, seed) / (8 * blocks)
+    seconds = work(b.ranks, compute, spread, seed) / (8 * blocks)
     size = cells * planes * angles * 8
     for _ in range(steps):
         for x, y, _ in product((1, -1), (1, -1), range(2)):
@@ -35,21 +31,19 @@ def sweep(
                 for tag, (source, target) in enumerate(ways):
                     b.send(source, target, size, tag=tag)
         b.allreduce(None, 8)
-    return b.build()
+        b.cut()
 
 
 def umt(
-    ranks: int, zones: int, groups: int, angles: int, iterations: int, sums: int, steps: int, compute: float,
+    b: Steps, zones: int, groups: int, angles: int, iterations: int, sums: int, steps: int, compute: float,
     spread: float, seed: int,
-) -> Program:  # fmt: skip
+) -> None:  # fmt: skip
     """Angle by angle: what leaves through three faces is sent, what enters through the three others received.
 
     What enters was computed in the iteration before, so that no rank waits for a wavefront.
     """
-    from ..schedule.builder import ProgramBuilder
-
-    b, domains = ProgramBuilder(ranks), Box(box(ranks))
-    seconds = work(ranks, compute, spread, seed) / (iterations * 8 * angles)
+    domains = Box(box(b.ranks))
+    seconds = work(b.ranks, compute, spread, seed) / (iterations * 8 * angles)
     elements = cells_of_halo(zones ** (1 / 3))
     octants = []
     for way in product((1, -1), repeat=3):
@@ -62,7 +56,8 @@ def umt(
             for octant in octants:
                 for _ in range(angles):
                     exchange(b, octant)
+                    if octant is octants[0]:
+                        b.cut()
                     b.compute(None, seconds)
             for _ in range(sums):
                 b.allreduce(None, 8)
-    return b.build()

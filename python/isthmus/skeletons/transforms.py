@@ -14,8 +14,7 @@ from .parts import Box, Messages, exchange, work
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..schedule.builder import ProgramBuilder
-    from ..schedule.program import Program
+    from .steps import Steps
 
 #: A complex number.
 _COMPLEX = 16
@@ -23,32 +22,26 @@ _COMPLEX = 16
 _DENSITY = 0.1
 
 
-def fft(ranks: int, points: int, pencils: int, steps: int, compute: float, spread: float, seed: int) -> Program:
+def fft(b: Steps, points: int, pencils: int, steps: int, compute: float, spread: float, seed: int) -> None:
     """Planes: one exchange among all ranks a transform; pencils: two, among the ranks of a row and of a column."""
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed)
+    ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     own = points**3 * _COMPLEX // ranks
     comms = _rows_and_columns(b, Box(square(ranks))) if pencils else [(np.zeros(ranks, np.int64), ranks)]
     for _ in range(steps):
         for comm, members in comms:
+            b.cut()
             b.compute(None, seconds / (len(comms) + 1))
             b.alltoall(None, own // members, comm=comm)
         b.compute(None, seconds / (len(comms) + 1))
-    return b.build()
 
 
-def namd(
-    ranks: int, atoms: int, cutoff: float, every: int, steps: int, compute: float, spread: float, seed: int
-) -> Program:
+def namd(b: Steps, atoms: int, cutoff: float, every: int, steps: int, compute: float, spread: float, seed: int) -> None:
     """Coordinates to the 13 neighbours on one side, forces back; particle-mesh Ewald in pencils every few steps.
 
     Patches fill a cube; a neighbour at a face needs the atoms within the cut-off of it, and so on. Charges go to the
     pencils of the ranks in line, potentials come back; in between two exchanges there and two back.
     """
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed)
+    ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     patches = Box(box(ranks), periodic=True)
     edge = (atoms / ranks / _DENSITY) ** (1 / 3)
     reach = min(cutoff, edge)
@@ -64,6 +57,7 @@ def namd(
     lines, pencils = _split(b, patches.lines(2)), _rows_and_columns(b, Box(square(ranks)))
     for step in range(steps):
         exchange(b, coordinates)
+        b.cut()
         b.compute(None, seconds)
         exchange(b, forces)
         if step % every == 0:
@@ -74,18 +68,15 @@ def namd(
                 b.alltoall(None, points * _COMPLEX // ranks // members, comm=comm)
             b.alltoall(None, in_line, comm=lines)
         b.allreduce(None, 64)
-    return b.build()
 
 
-def openatom(ranks: int, states: int, points: int, steps: int, compute: float, spread: float, seed: int) -> Program:
+def openatom(b: Steps, states: int, points: int, steps: int, compute: float, spread: float, seed: int) -> None:
     """States over the rows of a grid of ranks, planes over its columns: transforms, density, and pairs of states.
 
     The coefficients of a state fill a sphere with a radius of a quarter of the grid: pi / 16 of the columns, and
     pi / 48 of the points.
     """
-    from ..schedule.builder import ProgramBuilder
-
-    b, seconds = ProgramBuilder(ranks), work(ranks, compute, spread, seed)
+    ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     rows, columns = square(ranks)
     (of_state, planes), (of_plane, _) = _rows_and_columns(b, Box((rows, columns)))
     own = -(-states // rows)
@@ -93,6 +84,7 @@ def openatom(ranks: int, states: int, points: int, steps: int, compute: float, s
     coefficients = own * round(points**3 * math.pi / 48) * _COMPLEX // planes
     for _ in range(steps):
         b.alltoall(None, column, comm=of_state)
+        b.cut()
         b.compute(None, seconds / 4)
         b.allreduce(None, points**3 * 8 // planes, comm=of_plane)
         b.compute(None, seconds / 4)
@@ -103,10 +95,9 @@ def openatom(ranks: int, states: int, points: int, steps: int, compute: float, s
         b.compute(None, seconds / 4)
         b.reduce_scatter(None, coefficients, comm=of_plane)
         b.allreduce(None, 64)
-    return b.build()
 
 
-def _split(b: ProgramBuilder, color: NDArray[np.int64]) -> NDArray[np.int64]:
+def _split(b: Steps, color: NDArray[np.int64]) -> NDArray[np.int64]:
     """Communicators of ranks of one color; the events of making them are not in the program."""
     order = np.argsort(color, kind="stable")
     different, start = np.unique(color[order], return_index=True)
@@ -114,7 +105,7 @@ def _split(b: ProgramBuilder, color: NDArray[np.int64]) -> NDArray[np.int64]:
     return made[np.searchsorted(different, color)]
 
 
-def _rows_and_columns(b: ProgramBuilder, grid: Box) -> list[tuple[NDArray[np.int64], int]]:
+def _rows_and_columns(b: Steps, grid: Box) -> list[tuple[NDArray[np.int64], int]]:
     """For each rank the communicators of its row and its column, and how many ranks they have."""
     return [(_split(b, grid.lines(axis)), grid.sides[axis]) for axis in (1, 0)]
 

@@ -1,0 +1,114 @@
+"""Programs in pieces: a skeleton says where it can be cut, and pieces are built one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..schedule.builder import ProgramBuilder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..schedule.program import Program
+
+#: A call of a builder: its method and arguments.
+_Call = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+class Steps(ProgramBuilder):
+    """A builder to which skeletons say where the program can be cut."""
+
+    def cut(self) -> None:
+        """A piece may end: no request is open, no message under way, and ranks compute before they communicate.
+
+        So no rank that is ahead sends to one that is in the piece before, but for little.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A program as pieces that follow each other, see :meth:`Steps.cut`.
+
+    Attributes
+    ----------
+    ranks : int
+    keys : tuple of hashable
+        One for each piece; pieces with equal keys are the same program.
+    """
+
+    ranks: int
+    keys: tuple[Hashable, ...]
+    _calls: tuple[list[_Call], ...]
+    _communicators: tuple[NDArray[np.int64], ...]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def build(self, number: int, last: int | None = None) -> Program:
+        """The program of one piece; ``last``: a rank that computes for 1,000 s at its end."""
+        b = Steps(self.ranks)
+        for members in self._communicators:
+            b.communicator(members)
+        for name, arguments, more in self._calls[number]:
+            getattr(b, name)(*arguments, **more)
+        if last is not None:
+            b.compute([last], 1000.0)
+        return b.build()
+
+
+class Noted:
+    """Notes the calls of a skeleton in place of :class:`Steps`, so that pieces can be built when it is their turn."""
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self._pieces: list[list[_Call]] = [[]]
+        self._communicators: list[NDArray[np.int64]] = []
+
+    def communicator(self, members: NDArray[np.int64]) -> int:
+        """A number of a communicator, as :meth:`ProgramBuilder.communicator` gives it."""
+        self._communicators.append(members)
+        return len(self._communicators)
+
+    def cut(self) -> None:
+        """A piece ends."""
+        self._pieces.append([])
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(ProgramBuilder, name):
+            raise AttributeError(name)
+        return lambda *arguments, **more: self._pieces[-1].append((name, arguments, more))
+
+    def pieces(self) -> Pieces:
+        """What was noted."""
+        noted = tuple(piece for piece in self._pieces if piece)
+        known: dict[int, bytes] = {}
+        keys = tuple(tuple(_key(call, known) for call in piece) for piece in noted)
+        numbers: dict[Hashable, int] = {}
+        return Pieces(
+            self.ranks,
+            tuple(numbers.setdefault(key, len(numbers)) for key in keys),
+            noted,
+            tuple(self._communicators),
+        )
+
+
+def _key(call: _Call, known: dict[int, bytes]) -> Hashable:
+    """Calls with equal keys do the same. ``known``: digests of arrays by their id; all of them are alive."""
+    name, arguments, more = call
+    values = [*enumerate(arguments), *more.items()]
+    return (name, *((which, _of(value, known)) for which, value in values))
+
+
+def _of(value: Any, known: dict[int, bytes]) -> Hashable:
+    if not isinstance(value, np.ndarray):
+        return value if isinstance(value, Hashable) else repr(value)
+    if id(value) not in known:
+        made = hashlib.blake2b(np.ascontiguousarray(value).tobytes(), digest_size=16)
+        made.update(f"{value.dtype} {value.shape}".encode())
+        known[id(value)] = made.digest()
+    return known[id(value)]
