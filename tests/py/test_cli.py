@@ -78,7 +78,7 @@ def test_the_commands() -> None:
         *(f"study {name}" for name in ("dragonfly-intensity", "eos-cycle", "models")),
         *(f"study multigrid-{name}" for name in ("dragonfly", "gathering", "networks")),
         *(f"study {name}" for name in ("namd", "openatom", "pop")),
-        *(f"study {name}" for name in ("saturation", "stencil-mapping")),
+        *(f"study {name}" for name in ("redsky-memory", "saturation", "stencil-mapping")),
         *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
         "study wrf",
         *(f"tune {name}" for name in ("convert", "export", "merge", "search", "show", "validate", "verify")),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from isthmus.comparison.parts import PARTS
 from isthmus.errors import InvalidInput
 from isthmus.studies.claims import claim
 from isthmus.studies.sizes import KIND
-from isthmus.studies.sizes_page import grouped, summarise
+from isthmus.studies.sizes_page import grouped, messages, summarise
 
 SIZES = [64, 128, 256, 512, 1024]
 
@@ -83,3 +85,23 @@ def test_measure() -> None:
     assert found["cores"] == pytest.approx(1e-3 * (93.76 / 8) / (153.6 / 16), rel=1e-3)
     with pytest.raises(InvalidInput, match="redsky has 18,544 cores"):
         KIND.measure(point | {"machine": "redsky", "ranks": 20_000})
+
+
+def test_messages_of_programs() -> None:
+    """What the talk says of CTH: up to six partners, 3 MB; the matrix of a stencil in a line is its two diagonals."""
+    cth = messages("cth:cells=107,variables=33,exchanges=2,sums=9,steps=1")
+    partners = np.bincount(cth.sources())
+    assert partners.max() == 6
+    assert (cth.bytes / cth.messages == 8 * 33 * 107**2).all()
+    sage = messages("sage:cells=17500")
+    assert set((sage.peer.astype(int) - sage.sources().astype(int)).tolist()) == {-1, 1}
+
+
+def test_figure(tmp_path: Path) -> None:
+    """A panel of crossovers and one of messages for each program."""
+    found = summarise(rows("x 250..350", 0.5, 300.0) + rows("y none", 0.5, 300.0, program="stencil"))
+    figure = found.draw()
+    assert len([ax for ax in figure.axes if ax.get_visible()]) == 4
+    assert [len(ax.collections) for ax in figure.axes[2:]] == [1, 1]
+    assert len(figure.axes[2].collections[0].get_offsets()) == len(messages("cg").peer)
+    figure.savefig(tmp_path / "figure.png")

@@ -24,6 +24,8 @@
 - ``live``: the page of a study that runs
 - ``mapping``: applications on tori: what maps that know the network do to hops, links and time
 - ``mapping_page``: what maps do to applications: table, figure and findings
+- ``memory``: memory of an MPI library in every rank: receive buffers for each rank that it is in contact with
+- ``memory_page``: this memory by ranks beside the published share: table, figure and findings
 - ``models``: the same communication in several models of the network: how far they are from each other
 - ``models_page``: what the models say of the same communication: their differences, as table and figure
 - ``molecules``: molecular dynamics in the manner of NAMD: patches of atoms in space, computes that need two of them

@@ -26,6 +26,7 @@ _MODULES = {
     "gathering": "gathering",
     "intensity": "intensity",
     "mapping": "mapping",
+    "memory": "memory",
     "models": "models",
     "networks": "networks",
     "pairs": "pairs",

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..comparison.crossover import crossings
 from ..comparison.parts import PARTS
-from ..units import percent
+from ..units import percent, text
 from .claims import Claim, claim
 from .drawing import CLASSES, FAINT, MUTED, heading, key, sheet
 from .parameters import Finding, Point, Summary
+
+if TYPE_CHECKING:
+    from ..schedule.pattern import Pattern
 
 #: A crossover this factor beside the published range still agrees: the published ones are read off curves.
 _NEAR = 1.5
 #: Relative error up to which a ratio of times agrees.
 _CLOSE = 0.05
+#: Ranks on which it is shown who sends how much to whom.
+_SHOWN = 64
 
 
 @dataclass(frozen=True)
@@ -183,10 +188,18 @@ def _draw(cases: Sequence[Case]) -> Any:
     columns = min(3, len(names))
     words = (
         "Time of the second machine over that of the first, by ranks, one line for each set of assumptions, the first "
-        "drawn thick. Below 1 the second is faster. Shaded: the published crossover; in its absence none was published."
+        "drawn thick. Below 1 the second is faster. Shaded: the published crossover; in its absence none was "
+        f"published. Below: bytes that ranks send to each other on {_SHOWN} ranks, without collectives (the darker the "
+        "more), the most partners of a rank, and the mean of messages."
     )
-    fig, axes = sheet("Where one machine overtakes another", words, -(-len(names) // columns), columns, height=4.6)
-    for place, ax in enumerate(axes.flat):
+    lines = -(-len(names) // columns)
+    fig, axes = sheet("Where one machine overtakes another", words, 2 * lines, columns, height=4.6)
+    for place, ax in enumerate(axes[lines:].flat):
+        if place >= len(names):
+            ax.set_visible(False)
+            continue
+        _draw_messages(ax, names[place], next(case.words[0] for case in cases if case.claim.name == names[place]))
+    for place, ax in enumerate(axes[:lines].flat):
         if place >= len(names):
             ax.set_visible(False)
             continue
@@ -209,3 +222,39 @@ def _draw(cases: Sequence[Case]) -> Any:
         ax.set_ylim(low, high + (high - low) * 0.085 * (len(mine) + 1))
         key(ax, loc="upper left", ncols=1)
     return fig
+
+
+def _draw_messages(ax: Any, name: str, line: str) -> None:
+    """The matrix of senders and receivers of a program."""
+    from matplotlib.colors import LogNorm
+
+    found = messages(line)
+    if len(found.peer):
+        shades = LogNorm(found.bytes.min() / 4, found.bytes.max())
+        ax.scatter(found.peer, found.sources(), s=9, c=found.bytes, marker="s", cmap="Blues", norm=shades, linewidths=0)
+    ax.set_xlim(-0.5, _SHOWN - 0.5)
+    ax.set_ylim(_SHOWN - 0.5, -0.5)
+    ax.set_aspect("equal")
+    ax.grid(False)
+    ends = [0, _SHOWN // 2 - 1, _SHOWN - 1]
+    ax.set_xticks(ends, ends)
+    ax.set_yticks(ends, ends)
+    ax.set_xlabel("receiver")
+    ax.set_ylabel("sender")
+    partners = np.bincount(found.sources(), minlength=_SHOWN).max()
+    mean = found.bytes.sum() / max(found.messages.sum(), 1)
+    heading(ax, f"{name}: {partners} partners, {text(mean, 'B', 3, decimal=True)}")
+
+
+def messages(line: str) -> Pattern:
+    """Who sends how much to whom in a skeleton of this line, without collectives."""
+    from ..schedule.pattern import Pattern
+    from ..schedule.program import EventKind
+    from ..skeletons import family
+    from ..skeletons.catalogue import read
+
+    skeleton, given = read(line)
+    program = family(skeleton, given, None, _SHOWN).at(_SHOWN)
+    sends = np.isin(program.kind, (EventKind.send, EventKind.isend))
+    rank = np.repeat(np.arange(_SHOWN), np.diff(program.first.astype(np.int64)))
+    return Pattern.of(_SHOWN, source=rank[sends], target=program.peer[sends], bytes=program.amount[sends])
