@@ -314,17 +314,19 @@ def scheduler_that_is_there(tmp_path: Path) -> None:
     assert computed(tmp_path) == once(200)
 
 
-def batch_queue(tmp_path: Path) -> None:
-    """Commands of Slurm that run a job at once, as it would be run on a node."""
+def batch_queue(tmp_path: Path, queue: str, submit: str, cancel: str, said: str, walltime: str, header: str) -> None:
+    """Commands of a scheduler that run a job at once, as it would be run on a node; LSF's gets it on standard input."""
     tools, jobs = tmp_path / "bin", tmp_path / "jobs"
     tools.mkdir()
     jobs.mkdir()
-    (tools / "sbatch").write_text(
-        f'#!/bin/bash\nn=$(ls {jobs} | wc -l)\ncp "$1" {jobs}/$n.sh\n'
+    (tools / submit).write_text(
+        f'#!/bin/bash\nn=$(ls {jobs} | wc -l)\ncat "${{1:-/dev/stdin}}" >{jobs}/$n.sh\n'
         f"setsid bash {jobs}/$n.sh >{tmp_path}/job$n 2>&1 </dev/null &\n"
-        f"echo $! >{tmp_path}/pid$n\necho Submitted batch job $n\n"
+        f'echo $! >{tmp_path}/pid$n\necho "{said}"\n'
     )
-    (tools / "scancel").write_text(f'#!/bin/bash\nfor n in "$@"; do kill -- -$(cat {tmp_path}/pid$n); done\n')
+    (tools / cancel).write_text(
+        f'#!/bin/bash\nfor n in "$@"; do echo $n >>{tmp_path}/cancelled; kill -- -$(cat {tmp_path}/pid$n); done\n'
+    )
     for tool in tools.iterdir():
         tool.chmod(0o755)
     os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
@@ -333,7 +335,7 @@ def batch_queue(tmp_path: Path) -> None:
             write(tmp_path, 60),
             tmp_path / "out",
             workers=2,
-            on="slurm:cores=1,memory=1GB,walltime=00:10:00,queue=short",
+            on=f"{queue}:cores=1,memory=1GB,walltime={walltime},queue=short",
         )
     finally:
         os.environ["PATH"] = os.environ["PATH"].partition(":")[2]
@@ -341,12 +343,28 @@ def batch_queue(tmp_path: Path) -> None:
     assert computed(tmp_path) == once(60)
     scripts = [job.read_text() for job in jobs.iterdir()]
     assert scripts
-    assert all("#SBATCH -p short" in text and "#SBATCH -t 00:10:00" in text for text in scripts)
+    assert all(line in text for text in scripts for line in header.split("|"))
     assert gone(workers_of(tmp_path))
+    assert (tmp_path / "cancelled").read_text().split()
+
+
+def slurm(tmp_path: Path) -> None:
+    header = "#SBATCH -p short|#SBATCH -t 00:10:00"
+    batch_queue(tmp_path, "slurm", "sbatch", "scancel", "Submitted batch job $n", "00:10:00", header)
+
+
+def pbs(tmp_path: Path) -> None:
+    header = "#PBS -q short|#PBS -l walltime=00:10:00|#PBS -l select=1:ncpus=1"
+    batch_queue(tmp_path, "pbs", "qsub", "qdel", "$n.server", "00:10:00", header)
+
+
+def lsf(tmp_path: Path) -> None:
+    header = "#BSUB -q short|#BSUB -W 00:10|#BSUB -n 1"
+    batch_queue(tmp_path, "lsf", "bsub", "bkill", "Job <$n> is submitted to queue <short>.", "00:10", header)
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("ending", [client_killed, interrupted, poisoned, scheduler_that_is_there, batch_queue])
+@pytest.mark.parametrize("ending", [client_killed, interrupted, poisoned, scheduler_that_is_there, slurm, pbs, lsf])
 def test_endings(ending: object, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     assert callable(ending)

@@ -9,6 +9,7 @@ import os
 import queue
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -226,9 +227,11 @@ class Cluster:
         assert self._engine.stdout is not None
         with contextlib.suppress(OSError):
             self._engine.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             # Jobs of a queue are cancelled meanwhile; it goes on without us if that takes longer.
             self._engine.wait(timeout=0.8)
+        except subprocess.TimeoutExpired:
+            threading.Thread(target=self._engine.wait, daemon=True).start()
         self._engine.stdout.close()
 
 
