@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -247,3 +248,18 @@ def test_errors_name_rank_event_and_reason() -> None:
     b.wait(1, 4)
     with pytest.raises(InvalidInput, match=r"rank 1, event 1 \(wait\): request 4 is not open"):
         isthmus.lower(b.build())
+
+
+def test_communicators_of_many_ranks() -> None:
+    """Their allgather takes log2 P rounds and not P - 1; small programs and rules of the user stay as they are."""
+
+    def messages(ranks: int, **collectives: Any) -> int:
+        b = isthmus.ProgramBuilder(ranks)
+        b.split(np.arange(ranks) % 2)
+        s = isthmus.lower(b.build(), **collectives)
+        return int((s.ops["kind"] == isthmus.schedule.operation.OpKind.send).sum())
+
+    assert messages(600) == 600 * 10
+    assert messages(256) == 256 * 255
+    assert messages(300, collectives={"allgather": "ring"}) == 300 * 299
+    assert messages(300, collectives={"barrier": "dissemination"}) == 300 * 9

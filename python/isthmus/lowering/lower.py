@@ -17,6 +17,9 @@ from ..schedule.schedule import Schedule
 from .marked import in_order
 from .rules import Collectives, Rules, triples
 
+#: From more ranks on, a ring of all ranks for a communicator is more than any MPI library does.
+_MANY = 256
+
 
 def lower(
     program: Program,
@@ -35,7 +38,8 @@ def lower(
         (ranks, bytes, algorithm) with upper limits, None for no limit; the first rule whose limits are not exceeded
         applies. The size of a collective is that of its event, or the mean of its counts if all ranks know them
         (gather, allgather, scatter, reduce_scatter). Other collectives take the default, see
-        :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes. A
+        :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes: with
+        more than 256 ranks allgathers of up to 8 bytes in such a program go by dissemination, as in MPI libraries. A
         table, or the choices of a library (:func:`isthmus.tuning.defaults.defaults`), is consulted for every number of
         ranks in the program; an algorithm that cannot run there is replaced as
         :func:`isthmus.tuning.runnable.runnable` describes. The options ``access``, ``sync`` ("none" or "my") and
@@ -82,6 +86,12 @@ def lower(
         collectives = collectives.for_program(program)
     if ordered:
         collectives = _in_order(program, collectives or {}, ordered, chosen)
+    if (
+        program.ranks > _MANY
+        and "allgather" not in (collectives or {})
+        and (program.kind == EventKind.comm_create).any()
+    ):
+        collectives = {**(collectives or {}), "allgather": [(8, "dissemination"), (None, "ring")]}
     rules = _all_rules(collectives or {})
     apart = _all_rules(in_order(program, collectives or {}, chosen))
     p = program
