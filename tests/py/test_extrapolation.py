@@ -231,3 +231,23 @@ def test_what_was_extrapolated_is_marked(tmp_path: Path, capsys: pytest.CaptureF
     saved = tmp_path / "saved.h5"
     isthmus.read(f"{path}:ranks=64").save(saved)
     assert "extrapolated to 64" in str(isthmus.read(saved))
+
+
+def test_what_differs_is_said_in_words() -> None:
+    """Peer, tag, bytes and communicator, no numbers of the inside."""
+
+    def one(size: int) -> isthmus.Program:
+        b = isthmus.ProgramBuilder(2)
+        comm = b.communicator([1, 0])
+        b.send([0], [1], [8], tag=3)
+        b.recv([1], [0], [8], tag=3)
+        b.allreduce(None, size, comm=comm)
+        return b.build()
+
+    found = difference(one(4), one(16))
+    assert found is not None
+    assert str(found) == (
+        "rank 0, call 1: allreduce, peer 0, tag 0, 4 bytes, on a communicator of 2 ranks against "
+        "allreduce, peer 0, tag 0, 16 bytes, on a communicator of 2 ranks"
+    )
+    assert difference(one(4), one(4)) is None

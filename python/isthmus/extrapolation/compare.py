@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -76,10 +76,25 @@ def difference(one: Program, other: Program) -> Difference | None:
         a, b = _calls(mine, registry, rank), _calls(theirs, registry, rank)
         if a != b:
             at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-            return Difference(rank, at, *(str(calls[at]) if at < len(calls) else "nothing" for calls in (a, b)))
+            return Difference(rank, at, *(_words(calls[at]) if at < len(calls) else "nothing" for calls in (a, b)))
     if mine.ranks != theirs.ranks:
         return Difference(min(mine.ranks, theirs.ranks), 0, f"{mine.ranks} ranks", f"{theirs.ranks} ranks")
     return None
+
+
+def _words(call: tuple[Any, ...]) -> str:
+    """A call of :func:`_calls` for people."""
+    name, location, phase, peer, tag, amount, together, numbers, waits = call
+    words = [
+        str(name),
+        f"at {location}" if location else "",
+        f"in {phase}" if phase else "",
+        *([] if waits else [f"peer {peer}", f"tag {tag}", f"{amount:,} bytes"]),
+    ]
+    words.append(f"on a communicator of {len(together) // 4:,} ranks" if together else "")
+    words.append(f"numbers {', '.join(map(str, numbers))}" if numbers else "")
+    words.append(f"waits for {len(waits)} calls" if waits else "")
+    return ", ".join(filter(None, words))
 
 
 def _calls(one: Stream, registry: Registry, rank: int) -> list[tuple[object, ...]]:
