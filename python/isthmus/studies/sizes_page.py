@@ -250,11 +250,10 @@ def messages(line: str) -> Pattern:
     """Who sends how much to whom in a skeleton of this line, without collectives."""
     from ..schedule.pattern import Pattern
     from ..schedule.program import EventKind
-    from ..skeletons import family
     from ..skeletons.catalogue import read
 
     skeleton, given = read(line)
-    program = family(skeleton, given, None, _SHOWN).at(_SHOWN)
+    program = skeleton.build({**given, "ranks": str(_SHOWN)})
     sends = np.isin(program.kind, (EventKind.send, EventKind.isend))
     rank = np.repeat(np.arange(_SHOWN), np.diff(program.first.astype(np.int64)))
     return Pattern.of(_SHOWN, source=rank[sends], target=program.peer[sends], bytes=program.amount[sends])
