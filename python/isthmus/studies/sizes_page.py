@@ -255,5 +255,5 @@ def messages(line: str) -> Pattern:
     skeleton, given = read(line)
     program = skeleton.build({**given, "ranks": str(_SHOWN)})
     sends = np.isin(program.kind, (EventKind.send, EventKind.isend))
-    rank = np.repeat(np.arange(_SHOWN), np.diff(program.first.astype(np.int64)))
+    rank = program.rank_of_events()
     return Pattern.of(_SHOWN, source=rank[sends], target=program.peer[sends], bytes=program.amount[sends])
