@@ -96,7 +96,22 @@ KINDS: dict[str, Callable[[int, int], Graph]] = {
     "jittered": jittered,
     "cliques": cliques,
 }
-MACHINES = {"torus": lambda size: f"torus:{TORI[size]}", "dragonfly": lambda size: f"dragonfly:{FLIES[size]}"}
+#: Machines with as many nodes or some more, of which distances are no sums over few coordinates.
+OTHERS = {
+    "kautz": {"4k": "d=2,k=12", "16k": "d=4,k=7", "65k": "d=4,k=8", "262k": "d=4,k=9"},
+    "debruijn": {"4k": "d=2,k=12", "16k": "d=2,k=14", "65k": "d=4,k=8", "262k": "d=2,k=18"},
+    "mesh": {"4k": "4096", "16k": "16384", "65k": "65536", "262k": "262144"},
+    "ring": {"4k": "4096", "16k": "16384", "65k": "65536", "262k": "262144"},
+    "hypercube": {"4k": "12", "16k": "14", "65k": "16", "262k": "18"},
+    "fattree": {"4k": "k=16,n=3", "16k": "k=26,n=3", "65k": "k=16,n=4", "262k": "k=64,n=3"},
+    "hyperx": {"4k": "16x16,p=16", "16k": "8x8x16,p=16", "65k": "16x16x16,p=16", "262k": "32x32x16,p=16"},
+    "slimfly": {"4k": "q=17,p=8", "16k": "q=25,p=14", "65k": "q=43,p=18", "262k": "q=67,p=30"},
+}
+MACHINES: dict[str, Callable[[str], str]] = {
+    "torus": lambda size: f"torus:{TORI[size]}",
+    "dragonfly": lambda size: f"dragonfly:{FLIES[size]}",
+    **{kind: lambda size, kind=kind: f"{kind}:{OTHERS[kind][size]}" for kind in OTHERS},
+}
 #: Tasks on a node, about, and machines with that much fewer nodes.
 SHARED = 64
 SMALLER = {
@@ -146,7 +161,7 @@ def main() -> None:
         "--sizes", default="1k,4k,16k,65k", metavar="LIST", help=f"of {', '.join(SIZES)}; shared: {', '.join(SMALLER)}"
     )
     parser.add_argument("--kinds", default=",".join(KINDS), metavar="LIST", help="all by default")
-    parser.add_argument("--machines", default="torus,dragonfly", metavar="LIST")
+    parser.add_argument("--machines", default="torus,dragonfly", metavar="LIST", help=f"of {', '.join(MACHINES)}")
     parser.add_argument("--budgets", default="0.5,2,10", metavar="LIST", help="seconds")
     parser.add_argument("--shared", action="store_true", help=f"about {SHARED} tasks on a node")
     parser.add_argument("--check", action="store_true", help="fail where a budget is not held")

@@ -1,6 +1,9 @@
 // Networks whose vertices are words and whose links shift a letter in: Kautz and de Bruijn graphs.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "topology/router_topology.hpp"
 
 namespace isthmus::topology {
@@ -35,11 +38,20 @@ class ShiftNetwork final : public RouterTopology<ShiftNetwork> {
   [[nodiscard]] Estimate router_diameter() const;
 
  private:
-  /// The letters of a router's word as a number in base `letters_`.
-  [[nodiscard]] std::uint64_t word(Vertex r) const;
+  /// The letters of a router's word in fields of `bits_` bits, the last one lowest.
+  [[nodiscard]] std::uint64_t word(Vertex r) const { return r < words_.size() ? words_[r] : spelled(r); }
+  [[nodiscard]] std::uint64_t spelled(Vertex r) const;
+  void spell_all();
+  /// A word and one letter more.
+  [[nodiscard]] std::uint64_t continued(std::uint64_t word, std::uint32_t code) const {
+    return word << bits_ | (kautz_ && code >= letter(word, 0) ? code + 1 : code);
+  }
+  /// A letter of a word, counted from its end.
+  [[nodiscard]] std::uint32_t letter(std::uint64_t word, std::uint32_t from_end) const {
+    return static_cast<std::uint32_t>(word >> (from_end * bits_)) & ((1U << bits_) - 1);
+  }
   /// Appending the letter that is coded `code` after the last one.
   [[nodiscard]] Vertex shifted(Vertex r, std::uint32_t code) const;
-  [[nodiscard]] std::uint32_t letter_at_end(Vertex r) const;
   /// Number of the link that appends `code`, loops not counted.
   [[nodiscard]] LinkId link_number(Vertex r, std::uint32_t code) const;
 
@@ -47,9 +59,10 @@ class ShiftNetwork final : public RouterTopology<ShiftNetwork> {
   std::uint32_t degree_;
   std::uint32_t length_;
   std::uint32_t letters_;
-  std::uint32_t tail_;                 ///< degree^(length - 1): words that share a first letter
-  std::uint64_t loop_period_ = 0;      ///< de Bruijn: every loop_period_-th numbered pair (router, code) is a loop
-  std::vector<std::uint64_t> powers_;  ///< letters_^i
+  std::uint32_t bits_;                ///< of a letter; at most 62 of a word, as there are fewer than 2^32 words
+  std::uint32_t tail_;                ///< degree^(length - 1): words that share a first letter
+  std::uint64_t loop_period_ = 0;     ///< de Bruijn: every loop_period_-th numbered pair (router, code) is a loop
+  std::vector<std::uint64_t> words_;  ///< of all routers, as searches ask for millions of distances; none of very many
 };
 
 extern template class RouterTopology<ShiftNetwork>;

@@ -69,6 +69,16 @@ def test_processor_time_stays_within_the_budget(machine: str, kind: str) -> None
     assert time.process_time() - begin < 2 * 0.5
 
 
+@pytest.mark.parametrize("machine", ["kautz:d=3,k=8", "debruijn:d=2,k=14"])
+def test_distances_that_are_asked_of_the_network_count(machine: str) -> None:
+    # Neither coordinates nor a table of distances: searches took 3 times what they had.
+    pattern = _kinds(8700)["anywhere"]
+    begin = time.process_time()
+    mapped = isthmus.map(pattern, machine, seconds=3)
+    assert time.process_time() - begin < 2 * 3
+    assert mapped.metrics.hop_bytes < mapped.before["default"].hop_bytes
+
+
 def test_tasks_in_a_line_where_there_is_no_time_for_more() -> None:
     pattern = _kinds(4096)["near"]
     mapped = isthmus.map(pattern, "torus:16x16x16", seconds=0.08)

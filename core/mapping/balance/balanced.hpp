@@ -22,8 +22,9 @@ struct BalancedOptions {
 /// for both, dual recursive bipartition by loads; then single tasks move to and swap between places of their partners,
 /// with real distances, within the balance, at temperatures that at first let go of all but the coarsest shape (on
 /// networks without coordinates at low ones, after parts moved as wholes). With time for it there are several starts,
-/// and the best is kept; without time for a bipartition, the start is linear_map_of_loads(). Where the target has capacities they are the limits, in tasks, and loads and speeds do not
-/// count. What does not fit the balance because tasks are large is as balanced as moves make it.
+/// and the best is kept; without time for a bipartition, the start is linear_map_of_loads(). Where the target has
+/// capacities they are the limits, in tasks, and loads and speeds do not count. What does not fit the balance because
+/// tasks are large is as balanced as moves make it.
 Map balanced(const TaskGraph& graph, const Target& target, const BalancedOptions& options);
 
 /// Load of every place.

@@ -40,8 +40,8 @@ class Room {
   void take(std::uint32_t place) {
     if (--free_[place] == 0 && !open_.empty()) --open_[target_->row(place)];
   }
-  /// Places that were looked at so far, about.
-  [[nodiscard]] double looks() const { return looks_; }
+  /// Processor time of all looks at places so far, about.
+  [[nodiscard]] double seconds() const { return looks_ * (target_->by_links() ? effort::look_by_links : effort::look); }
   /// The first place with room.
   std::uint32_t first() {
     while (!at(cursor_)) ++cursor_;
@@ -59,8 +59,7 @@ class Room {
     for (std::uint32_t asked = 32;; asked *= 4) {
       out.resize(before);
       found_.clear();
-      target_->near(place, asked, found_);
-      looks_ += static_cast<double>(found_.size());
+      looks_ += static_cast<double>(target_->near(place, asked, found_));
       for (const std::uint32_t p : found_) {
         if (!at(p)) continue;
         out.push_back(p);
@@ -237,14 +236,13 @@ Map linear_map_of_loads(const TaskGraph& graph, const Target& target, std::span<
 
 Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed, double seconds) {
   require_room(graph, target);
-  const double most_looks = seconds / effort::look;
   Room room(target);
   Rng rng(seed);
   Map map(graph.tasks(), nowhere);
   std::vector<std::uint32_t> found;
   std::uint32_t last = 0;
   in_heap_order(graph, rng, [&](std::uint32_t task) {
-    if (room.looks() > most_looks) {
+    if (room.seconds() > seconds) {
       map[task] = room.first();
       room.take(map[task]);
       return;

@@ -44,14 +44,28 @@ inline double sweep_of_moves(const TaskGraph& graph) {
          1.5 * static_cast<double>(graph.links.targets.size()) * (3.2e-9 + 7.5e-9 * far);
 }
 
+/// A look at a place in max_heap_map(), or at a vertex in Target::near() by links.
+inline constexpr double look = 30e-9;
+inline constexpr double look_by_links = 110e-9;
+/// Target::distance() by links.
+inline constexpr double distance_by_links = 25e-9;
+
 /// Target::neighbourhoods() of a few places each.
 inline double neighbourhoods(const Target& target) {
-  const double each = !target.axes().empty() ? 1.5e-6 : !target.table().empty() ? 0.2e-6 : 30e-6;
-  return each * target.places();
+  if (!target.by_links()) return (target.axes().empty() ? 0.2e-6 : 1.5e-6) * target.places();
+  // Degrees of networks differ very much.
+  constexpr std::uint32_t sample = 8;
+  constexpr std::uint32_t wanted = 12;
+  std::size_t looks = 0;
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < sample; ++i) {
+    const auto place = static_cast<std::uint32_t>(static_cast<std::uint64_t>(target.places()) * i / sample);
+    looks += target.near(place, wanted, found);
+  }
+  return look_by_links * static_cast<double>(looks) / sample * target.places();
 }
 
-/// A look at a place in max_heap_map(), which may take max_heap() at most.
-inline constexpr double look = 30e-9;
+/// max_heap_map() at most.
 inline double max_heap(const TaskGraph& graph, const Target& target) {
   const double edges = static_cast<double>(graph.links.targets.size()) / 2;
   const double each = !target.axes().empty() ? 8e-6 : !target.table().empty() ? 2e-6 + 4e-9 * target.rows() : 60e-6;

@@ -47,7 +47,7 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
   if (sums_over_coordinates(topology)) tabulate_axes();
   symmetric_ = !axes_.empty();
   if (axes_.empty()) tabulate_rows();
-  if (axes_.empty() && table_.empty()) {
+  if (by_links()) {
     place_of_.assign(topology.nodes(), nowhere);
     for (std::uint32_t p = 0; p < places_; ++p) place_of_[nodes_[p]] = p;
   }
@@ -269,7 +269,7 @@ void Target::near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<
   out.resize(std::min(out.size(), begin + count));
 }
 
-void Target::near_by_links(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const {
+std::size_t Target::near_by_links(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const {
   std::unordered_set<Vertex> seen{nodes_[place]};
   std::vector<Vertex> rim{nodes_[place]};
   std::vector<Vertex> next;
@@ -293,11 +293,16 @@ void Target::near_by_links(std::uint32_t place, std::uint32_t count, std::vector
   std::sort(found.begin(), found.end());
   found.resize(std::min<std::size_t>(found.size(), count));
   for (const auto& [d, p] : found) out.push_back(p);
+  return seen.size();
 }
 
-void Target::near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const {
-  if (!axes_.empty()) return near_by_axes(place, count, out);
-  if (table_.empty()) return near_by_links(place, count, out);
+std::size_t Target::near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const {
+  if (by_links()) return near_by_links(place, count, out);
+  if (!axes_.empty()) {
+    const std::size_t before = out.size();
+    near_by_axes(place, count, out);
+    return out.size() - before;
+  }
   std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
   all.reserve(places());
   for (std::uint32_t p = 0; p < places(); ++p) {
@@ -306,6 +311,7 @@ void Target::near(std::uint32_t place, std::uint32_t count, std::vector<std::uin
   const std::size_t kept = std::min<std::size_t>(count, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end());
   for (std::size_t i = 0; i < kept; ++i) out.push_back(all[i].second);
+  return places();
 }
 
 std::vector<std::uint32_t> Target::neighbourhoods(std::uint32_t& count) const {

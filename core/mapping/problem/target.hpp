@@ -83,8 +83,11 @@ class Target {
   [[nodiscard]] std::uint32_t groups() const { return groups_; }
 
   /// Appends the `count` places nearest to `place`, itself not among them, nearest first and equals by number. Where
-  /// there are neither axes nor a table, of those that a breadth-first search from it comes to first.
-  void near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
+  /// there are neither axes nor a table, of those that a breadth-first search from it comes to first. Returns how many
+  /// places, or vertices of the search, it looked at.
+  std::size_t near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
+  /// Are there neither axes nor a table, so that distances and neighbours are asked of the network?
+  [[nodiscard]] bool by_links() const { return axes_.empty() && table_.empty(); }
   /// near() of every place, the same number each, at most places() - 1: place p's are [p * count, (p + 1) * count).
   [[nodiscard]] std::vector<std::uint32_t> neighbourhoods(std::uint32_t& count) const;
 
@@ -94,7 +97,7 @@ class Target {
   void tabulate_rows();
   void find_groups();
   [[nodiscard]] std::vector<std::uint32_t> neighbourhoods_by_rows(std::uint32_t count) const;
-  void near_by_links(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
+  std::size_t near_by_links(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
   void near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
 
   const Topology* topology_ = nullptr;

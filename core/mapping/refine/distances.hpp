@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mapping/problem/effort.hpp"
 #include "mapping/refine/slots.hpp"
 
 namespace isthmus::mapping {
@@ -43,6 +44,8 @@ class Distances {
   [[nodiscard]] std::size_t memory() const { return table_.size() + row_.size() * sizeof(std::uint32_t); }
   /// Processor time that it took to make the table, about.
   [[nodiscard]] double set_up_seconds() const { return made_ ? 8e-9 * static_cast<double>(table_.size()) : 0; }
+  /// And of a look at an edge in change() beyond that with a table.
+  [[nodiscard]] double more_of_edge() const { return table_.empty() ? 2 * effort::distance_by_links : 0; }
   [[nodiscard]] std::uint32_t row(std::uint32_t slot) const { return row_[slot]; }
   /// Sum over the partners of `task`, but for `other`, of bytes * (distance from `to` - distance from `from`), which
   /// are slots.

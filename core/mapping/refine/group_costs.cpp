@@ -87,8 +87,9 @@ float GroupCosts::change_at_best(std::uint32_t u, std::uint32_t v) {
 double GroupCosts::seconds(std::uint64_t proposals) const {
   const auto n = [](std::uint64_t count) { return static_cast<double>(count); };
   const double far = effort::beyond_cache(distances_.memory() + slots_->memory());
-  return distances_.set_up_seconds() + n(proposals) * (60e-9 + 20e-9 * far) + n(edges_) * (4.2e-9 + 1.5e-9 * far) +
-         n(apart_) * (7e-9 + 3e-9 * far) + n(moved_) * (20e-9 + 5e-9 * far);
+  return distances_.set_up_seconds() + n(proposals) * (60e-9 + 20e-9 * far) +
+         n(edges_) * (4.2e-9 + 1.5e-9 * far + distances_.more_of_edge()) + n(apart_) * (7e-9 + 3e-9 * far) +
+         n(moved_) * (20e-9 + 5e-9 * far);
 }
 
 void GroupCosts::swap(std::uint32_t u, std::uint32_t v) {

@@ -26,7 +26,7 @@ class PairCosts {
   [[nodiscard]] double seconds(std::uint64_t proposals) const {
     const double far = effort::beyond_cache(distances_.memory() + slots_->memory());
     return distances_.set_up_seconds() + static_cast<double>(proposals) * 38e-9 +
-           static_cast<double>(edges_) * (3.7e-9 + 2e-9 * far);
+           static_cast<double>(edges_) * (3.7e-9 + 2e-9 * far + distances_.more_of_edge());
   }
 
  private:
