@@ -115,48 +115,40 @@ void SlimFly::build_field() {
   }
 }
 
-Vertex SlimFly::neighbour(Vertex r, std::uint32_t port) const {
-  const std::uint32_t y = r % q_;
-  const std::uint32_t x = r / q_ % q_;
-  const std::uint32_t set = r / (q_ * q_);
-  const auto local = static_cast<std::uint32_t>(generators_[set].size());
-  if (port < local) return (set * q_ + x) * q_ + add(y, generators_[set][port]);
+SlimFly::Router SlimFly::neighbour(const Router& r, std::uint32_t port) const {
+  const auto local = static_cast<std::uint32_t>(generators_[r.set].size());
+  if (port < local) return {r.set, r.x, add(r.y, generators_[r.set][port])};
   const std::uint32_t other = port - local;
   // y = m x + c: from set 0 the port is m, from set 1 it is x.
-  const std::uint32_t product = multiply(x, other);
-  return ((1 - set) * q_ + other) * q_ + (set == 0 ? subtract(y, product) : add(y, product));
+  const std::uint32_t product = multiply(r.x, other);
+  return {1 - r.set, other, r.set == 0 ? subtract(r.y, product) : add(r.y, product)};
 }
 
-bool SlimFly::adjacent(Vertex r, Vertex s) const {
-  const std::uint32_t plane = q_ * q_;
-  const std::uint32_t set = r / plane;
-  const std::uint32_t xr = r / q_ % q_;
-  const std::uint32_t xs = s / q_ % q_;
-  const std::uint32_t difference = subtract(s % q_, r % q_);
-  if (set == s / plane) return xr == xs && place_[set][difference] != none;
-  const std::uint32_t product = multiply(xr, xs);
-  return set == 0 ? negative_[difference] == product : difference == product;
+bool SlimFly::adjacent(const Router& r, const Router& s) const {
+  const std::uint32_t difference = subtract(s.y, r.y);
+  if (r.set == s.set) return r.x == s.x && place_[r.set][difference] != none;
+  const std::uint32_t product = multiply(r.x, s.x);
+  return r.set == 0 ? negative_[difference] == product : difference == product;
 }
 
-std::uint32_t SlimFly::port_to(Vertex r, Vertex s) const {
-  const std::uint32_t plane = q_ * q_;
-  const std::uint32_t set = r / plane;
-  if (set == s / plane) return place_[set][subtract(s % q_, r % q_)];
-  return static_cast<std::uint32_t>(generators_[set].size()) + s / q_ % q_;
+std::uint32_t SlimFly::port_to(const Router& r, const Router& s) const {
+  if (r.set == s.set) return place_[r.set][subtract(s.y, r.y)];
+  return static_cast<std::uint32_t>(generators_[r.set].size()) + s.x;
 }
 
 LinkId* SlimFly::write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const {
   if (r == s) return out;
-  if (adjacent(r, s)) {
-    *out++ = r * degree_ + port_to(r, s);
+  const Router from = router(r);
+  const Router to = router(s);
+  if (adjacent(from, to)) {
+    *out++ = r * degree_ + port_to(from, to);
     return out;
   }
-  for (std::uint32_t i = 0; i < degree_; ++i) {
-    const std::uint32_t port = (salt + i) % degree_;
-    const Vertex via = neighbour(r, port);
-    if (!adjacent(via, s)) continue;
+  for (std::uint32_t i = 0, port = salt % degree_; i < degree_; ++i, port = port + 1 == degree_ ? 0 : port + 1) {
+    const Router via = neighbour(from, port);
+    if (!adjacent(via, to)) continue;
     *out++ = r * degree_ + port;
-    *out++ = via * degree_ + port_to(via, s);
+    *out++ = vertex(via) * degree_ + port_to(via, to);
     break;
   }
   return out;

@@ -18,9 +18,13 @@ class SlimFly final : public RouterTopology<SlimFly> {
  public:
   explicit SlimFly(const SlimFlyParameters& parameters);
 
-  [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const { return r == s ? 0 : adjacent(r, s) ? 1 : 2; }
+  [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const {
+    return r == s ? 0 : adjacent(router(r), router(s)) ? 1 : 2;
+  }
   LinkId* write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const;
-  [[nodiscard]] Link router_link(LinkId id) const { return {id / degree_, neighbour(id / degree_, id % degree_)}; }
+  [[nodiscard]] Link router_link(LinkId id) const {
+    return {id / degree_, vertex(neighbour(router(id / degree_), id % degree_))};
+  }
   [[nodiscard]] std::uint32_t router_link_class(LinkId id) const {
     return id % degree_ < generators_[0].size() ? 0 : 1;
   }
@@ -29,10 +33,18 @@ class SlimFly final : public RouterTopology<SlimFly> {
   [[nodiscard]] Estimate router_mean_distance() const;
 
  private:
-  [[nodiscard]] bool adjacent(Vertex r, Vertex s) const;
-  [[nodiscard]] Vertex neighbour(Vertex r, std::uint32_t port) const;
+  /// A router is the place (x, y) in set 0 or 1.
+  struct Router {
+    std::uint32_t set;
+    std::uint32_t x;
+    std::uint32_t y;
+  };
+  [[nodiscard]] Router router(Vertex r) const { return {r / (q_ * q_), r / q_ % q_, r % q_}; }
+  [[nodiscard]] Vertex vertex(const Router& r) const { return (r.set * q_ + r.x) * q_ + r.y; }
+  [[nodiscard]] bool adjacent(const Router& r, const Router& s) const;
+  [[nodiscard]] Router neighbour(const Router& r, std::uint32_t port) const;
   /// Port of r that leads to its neighbour s.
-  [[nodiscard]] std::uint32_t port_to(Vertex r, Vertex s) const;
+  [[nodiscard]] std::uint32_t port_to(const Router& r, const Router& s) const;
   [[nodiscard]] std::uint32_t add(std::uint32_t a, std::uint32_t b) const { return add_[a * q_ + b]; }
   [[nodiscard]] std::uint32_t subtract(std::uint32_t a, std::uint32_t b) const { return add_[a * q_ + negative_[b]]; }
   [[nodiscard]] std::uint32_t multiply(std::uint32_t a, std::uint32_t b) const { return multiply_[a * q_ + b]; }

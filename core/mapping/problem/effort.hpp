@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
@@ -47,8 +49,8 @@ inline double sweep_of_moves(const TaskGraph& graph) {
 /// A look at a place in max_heap_map(), or at a vertex in Target::near() by links.
 inline constexpr double look = 30e-9;
 inline constexpr double look_by_links = 110e-9;
-/// Target::distance() by links.
-inline constexpr double distance_by_links = 25e-9;
+/// Target::distance() by links: 17 to 42 ns by itself, more where others use the memory.
+inline constexpr double distance_by_links = 40e-9;
 
 /// Target::neighbourhoods() of a few places each.
 inline double neighbourhoods(const Target& target) {
@@ -86,9 +88,17 @@ inline double annealing(const TaskGraph& graph, const Target& target) {
          40e-9 * static_cast<double>(graph.links.targets.size());
 }
 
+/// The routes of a pair, there and back, their links not counted: some networks search for a way, or shift letter by
+/// letter.
+inline double routes(const Topology& topology) {
+  const std::string_view kind = topology.kind();
+  return kind == "slimfly" ? 0.28e-6 : kind == "kautz" || kind == "debruijn" ? 0.1e-6 : 36e-9;
+}
+
 /// The least work of relieve() before its first swap.
 inline double relief(const TaskGraph& graph, const Target& target) {
-  return 0.2e-6 * static_cast<double>(graph.links.targets.size()) + neighbourhoods(target);
+  const double each = 0.15e-6 + 1.5 * routes(target.topology());
+  return each * static_cast<double>(graph.links.targets.size()) + neighbourhoods(target);
 }
 
 }  // namespace isthmus::mapping::effort

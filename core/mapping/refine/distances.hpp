@@ -44,8 +44,10 @@ class Distances {
   [[nodiscard]] std::size_t memory() const { return table_.size() + row_.size() * sizeof(std::uint32_t); }
   /// Processor time that it took to make the table, about.
   [[nodiscard]] double set_up_seconds() const { return made_ ? 8e-9 * static_cast<double>(table_.size()) : 0; }
-  /// And of a look at an edge in change() beyond that with a table.
-  [[nodiscard]] double more_of_edge() const { return table_.empty() ? 2 * effort::distance_by_links : 0; }
+  /// And of a look at an edge in change() beyond that with a small table.
+  [[nodiscard]] double more_of_edge() const {
+    return table_.empty() ? 2 * effort::distance_by_links : 1.5e-9 * effort::beyond_cache(table_.size());
+  }
   [[nodiscard]] std::uint32_t row(std::uint32_t slot) const { return row_[slot]; }
   /// Sum over the partners of `task`, but for `other`, of bytes * (distance from `to` - distance from `from`), which
   /// are slots.

@@ -27,6 +27,7 @@ class Reliever {
     change_.assign(load_.size(), 0);
     far_ = effort::beyond_cache(load_.size() * 3 * sizeof(double));
     set_up_ = effort::neighbourhoods(target);
+    routes_ = effort::routes(t);
     for (std::uint32_t u = 0; u < map_.size(); ++u) {
       for (std::uint64_t i = graph.links.offsets[u]; i < graph.links.offsets[u + 1]; ++i) {
         const std::uint32_t v = graph.links.targets[i];
@@ -83,7 +84,7 @@ class Reliever {
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
-    return set_up_ + static_cast<double>(routed_) * (36e-9 + 25e-9 * far_) +
+    return set_up_ + static_cast<double>(routed_) * (routes_ + 25e-9 * far_) +
            static_cast<double>(passed_) * (4e-9 + 6e-9 * far_);
   }
 
@@ -245,6 +246,7 @@ class Reliever {
   std::uint64_t passed_ = 0;  ///< links on their routes
   double far_ = 0;            ///< of what a step takes beyond the caches, see effort.hpp
   double set_up_ = 0;         ///< seconds of near_
+  double routes_ = 0;         ///< seconds of the routes of a pair
   double hop_bytes_ = 0;
   double most_hop_bytes_ = 0;
   double hops_ = 0;
