@@ -34,13 +34,13 @@ def test_every_skeleton_runs(name: str) -> None:
 @pytest.mark.parametrize("name", SKELETONS)
 def test_every_parameter_changes_the_program(name: str) -> None:
     """From another value comes another program, but for the seed where nothing is random."""
-    base = {"ranks": "48", "spread": "0.1", "solves": "1", "steps": "2", "every": "1"}
+    base = {"ranks": "48", "spread": "0.1", "solves": "1", "steps": "2", "every": "1", "tiles": "4"}
     base |= dict.fromkeys(("iterations", "reals", "integers", "exchanges"), "2")
     given = {p.name: base[p.name] for p in SKELETONS[name].parameters if p.name in base}
 
     def built(**more: str) -> tuple[bytes, ...]:
-        program = SKELETONS[name].build({**given, **more})
-        return tuple(np.asarray(column).tobytes() for column in (program.first, program.amount, program.peer))
+        p = SKELETONS[name].build({**given, **more})
+        return tuple(np.asarray(column).tobytes() for column in (p.first, p.amount, p.peer, p.details))
 
     before = built()
     for p in SKELETONS[name].parameters:

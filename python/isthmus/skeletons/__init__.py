@@ -6,7 +6,8 @@
 - ``halos``: exchange of halos in two dimensions: stencil, weather, ocean
 - ``hydro``: shocks and flows: CTH, SAGE, xNOBEL
 - ``multigrid``: cycles of a multigrid solver
-- ``parts``: boxes of ranks, exchanges, uneven computation
+- ``overlapping``: programs that hide communication behind computation: those of ``examples/overlap``
+- ``parts``: boxes of ranks, their rows and columns, exchanges, uneven computation
 - ``refined``: blocks of a refined mesh
 - ``search``: breadth-first search of a graph
 - ``solvers``: conjugate gradients, Newton steps with multigrid

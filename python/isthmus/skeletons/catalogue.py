@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
@@ -43,6 +44,16 @@ def _application(
     )
     return Skeleton(name, doc, (_RANKS, *own, *usual, _SPREAD, _SEED), make, source)
 
+
+_TESTS = Parameter("tests", "times that exchanges under way are looked at during the computation of a tile", 4, 0, 1000)
+_TILES = Parameter("tiles", "nonblocking exchanges that each exchange is cut into; 1: blocking", 8, 1, 100_000)
+_LOOP = (Parameter("window", "exchanges that are under way at a time", 1, 1, 1000), _TESTS)
+_TILED = (_TILES, *_LOOP)
+_HIDDEN = (
+    Parameter("hidden", "1: faces and sums go on behind computation that needs none of them; 0: blocking", 1, 0, 1),
+    _TESTS,
+)
+_EXAMPLES = "examples/overlap"
 
 _MINIGHOST = "structure and sizes from miniGhost's report (SAND2012-10431), which stands for CTH; counts recalled"
 
@@ -91,6 +102,32 @@ _ALL = (
         compute=0.1,
     ),
     _application(
+        "cholesky",
+        "Cholesky's factorisation in columns of tiles, dealt out to ranks in turn, each sent to all",
+        "overlapping.cholesky",
+        _EXAMPLES,
+        _count("points", "rows of the matrix", 8192, "assumed", most=10**7, follows="job^1/3"),
+        _count("panel", "columns of a tile", 64, "assumed"),
+        Parameter("ahead", "1: the next column is on its way while the others are updated; 0: blocking", 1, 0, 1),
+        _TESTS,
+        steps=1,
+        step="factorisations",
+        compute=1.0,
+    ),
+    _application(
+        "compress",
+        "Parallel compression: blocks are compressed, their sizes told to all, and their bytes gathered on rank 0",
+        "overlapping.compress",
+        _EXAMPLES,
+        _count("blocks", "blocks of a rank", 16, "assumed", follows="rank"),
+        Parameter("bytes", "mean size of a compressed block", 65536, 1, 2**30, "B", origin="assumed"),
+        Parameter("uneven", "standard deviation of sizes over their mean", 0.05, 0, 1, whole=False, origin="assumed"),
+        *_TILED,
+        steps=1,
+        step="archives",
+        compute=0.1,
+    ),
+    _application(
         "cth",
         "Shock physics on blocks: faces of all variables exchanged with up to six neighbours, many sums",
         "hydro.cth",
@@ -110,8 +147,18 @@ _ALL = (
         "as in the libraries for it",
         _count("points", "points of the cube along an edge", 512, "assumed", most=100_000, follows="job^1/3"),
         Parameter("pencils", "1: pencils; 0: planes", 1, 0, 1),
+        replace(_TILES, default=1),
+        *_LOOP,
         step="transforms",
         compute=1e-2,
+    ),
+    _application(
+        "heat",
+        "Explicit scheme on a cube of points: six neighbours by a neighbourhood collective, behind the points inside",
+        "overlapping.heat",
+        _EXAMPLES,
+        _count("points", "points of the cube along an edge", 512, "assumed", most=100_000, follows="job^1/3"),
+        *_HIDDEN,
     ),
     Skeleton(
         "multigrid",
@@ -145,6 +192,30 @@ _ALL = (
         _count("points", "points of the grid along an edge", 100, "recalled", most=10_000),
         compute=2e-2,
     ),
+    _application(
+        "osem",
+        "Image reconstruction by ordered subsets: slabs of an image are summed up over all ranks after each subset",
+        "overlapping.osem",
+        _EXAMPLES,
+        _count("points", "voxels of the image along an edge", 184, "assumed", most=10_000),
+        _count("subsets", "subsets of the lines", 10, "assumed", most=10_000),
+        *_TILED,
+        steps=1,
+        step="passes over all subsets",
+        compute=10.0,
+    ),
+    _application(
+        "poisson",
+        "Poisson's equation on a cube by conjugate gradients, plain or pipelined: six neighbours, sums of two numbers",
+        "overlapping.poisson",
+        _EXAMPLES,
+        _count("points", "points of the cube along an edge", 800, "stated", most=100_000, follows="job^1/3"),
+        _count("extents", "dimensions in which the cube is cut", 3, "assumed", 1, 3),
+        Parameter("pipelined", "1: one sum an iteration, beside the product; 0: two, which are waited for", 1, 0, 1),
+        *_HIDDEN,
+        step="iterations",
+        compute=1e-2,
+    ),
     Skeleton(
         "pop",
         "Ocean model: eight neighbours, periodic from west to east, blocks that are all land left out",
@@ -169,6 +240,18 @@ _ALL = (
         "Five-point stencil on the most square grid of ranks, open at its edges",
         (_RANKS, Parameter("bytes", "message to a neighbour", 8192, 0, 2**30, "B", follows="rank^1/2"), *_STEPS, _SEED),
         "halos.stencil_steps",
+    ),
+    _application(
+        "summa",
+        "Matrix multiplication: panels of A go along the rows of a grid of ranks, panels of B along its columns",
+        "overlapping.summa",
+        _EXAMPLES,
+        _count("points", "rows of the matrices", 8192, "assumed", most=10**7, follows="job^1/3"),
+        _count("panel", "columns of a panel", 64, "assumed"),
+        *_TILED,
+        steps=1,
+        step="products",
+        compute=1.0,
     ),
     _application(
         "sweep",

@@ -93,3 +93,16 @@ def work(ranks: int, seconds: float, spread: float, seed: int) -> NDArray[np.flo
 def parted(total: int, parts: int) -> Iterator[int]:
     """So many things over so many parts, as evenly as can be."""
     return (total * (i + 1) // parts - total * i // parts for i in range(parts))
+
+
+def split(b: Steps, color: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Communicators of ranks of one color; the events of making them are not in the program."""
+    order = np.argsort(color, kind="stable")
+    different, start = np.unique(color[order], return_index=True)
+    made = np.array([b.communicator(part) for part in np.split(order, start[1:])])
+    return made[np.searchsorted(different, color)]
+
+
+def rows_and_columns(b: Steps, grid: Box) -> list[tuple[NDArray[np.int64], int]]:
+    """For each rank the communicators of its row and its column, and how many ranks they have."""
+    return [(split(b, grid.lines(axis)), grid.sides[axis]) for axis in (1, 0)]

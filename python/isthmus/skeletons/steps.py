@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 _Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class _Request:
+    """What a nonblocking call of a piece will return, by the number of the call."""
+
+    number: int
+
+
 class Steps(ProgramBuilder):
     """A builder to which skeletons say where the program can be cut."""
 
@@ -54,8 +61,10 @@ class Pieces:
         b = Steps(self.ranks)
         for members in self._communicators:
             b.communicator(members)
+        returned: list[Any] = []
         for name, arguments, more in self._calls[number]:
-            getattr(b, name)(*arguments, **more)
+            known = [returned[one.number] if isinstance(one, _Request) else one for one in arguments]
+            returned.append(getattr(b, name)(*known, **more))
         if last is not None:
             b.compute([last], 1000.0)
         return b.build()
@@ -81,7 +90,13 @@ class Noted:
     def __getattr__(self, name: str) -> Any:
         if not hasattr(ProgramBuilder, name):
             raise AttributeError(name)
-        return lambda *arguments, **more: self._pieces[-1].append((name, arguments, more))
+
+        def note(*arguments: Any, **more: Any) -> _Request | None:
+            piece = self._pieces[-1]
+            piece.append((name, arguments, more))
+            return _Request(len(piece) - 1) if more.get("nonblocking") else None
+
+        return note
 
     def pieces(self) -> Pieces:
         """What was noted."""

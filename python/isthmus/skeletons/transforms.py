@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .halos import square
 from .multigrid import box
-from .parts import Box, Messages, exchange, work
+from .overlapping import looped, waiting
+from .parts import Box, Messages, exchange, rows_and_columns, split, work
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .overlapping import Wait
     from .steps import Steps
 
 #: A complex number.
@@ -22,17 +22,28 @@ _COMPLEX = 16
 _DENSITY = 0.1
 
 
-def fft(b: Steps, points: int, pencils: int, steps: int, compute: float, spread: float, seed: int) -> None:
-    """Planes: one exchange among all ranks a transform; pencils: two, among the ranks of a row and of a column."""
+def fft(
+    b: Steps, points: int, pencils: int, tiles: int, window: int, tests: int, steps: int, compute: float,
+    spread: float, seed: int,
+) -> None:  # fmt: skip
+    """Planes: one exchange among all ranks a transform; pencils: two, among the ranks of a row and of a column.
+
+    Each exchange is pipelined by planes: transforms of one dimension are before it, those of the last one after it.
+    """
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     own = points**3 * _COMPLEX // ranks
-    comms = _rows_and_columns(b, Box(square(ranks))) if pencils else [(np.zeros(ranks, np.int64), ranks)]
+    comms = rows_and_columns(b, Box(square(ranks))) if pencils else [(np.zeros(ranks, np.int64), ranks)]
+    part = seconds / (len(comms) + 1)
     for _ in range(steps):
         for comm, members in comms:
+            planes = max(1, points * members // ranks)
+
+            def start(count: int, nonblocking: bool, plane: int = planes * members, comm: Any = comm) -> Wait:
+                return waiting(b, b.alltoall(None, own * count // plane, comm=comm, nonblocking=nonblocking))
+
+            after = part if comm is comms[-1][0] else np.zeros(ranks)
             b.cut()
-            b.compute(None, seconds / (len(comms) + 1))
-            b.alltoall(None, own // members, comm=comm)
-        b.compute(None, seconds / (len(comms) + 1))
+            looped(b, planes, tiles, window, tests, start, part, after)
 
 
 def namd(b: Steps, atoms: int, cutoff: float, every: int, steps: int, compute: float, spread: float, seed: int) -> None:
@@ -54,7 +65,7 @@ def namd(b: Steps, atoms: int, cutoff: float, every: int, steps: int, compute: f
     coordinates, forces = (_upstream(patches, lambda step, size=size: size * near(step)) for size in (32, 24))
     forces = Messages(forces.target, forces.source, forces.bytes)
     points = max(1, round(atoms / _DENSITY))
-    lines, pencils = _split(b, patches.lines(2)), _rows_and_columns(b, Box(square(ranks)))
+    lines, pencils = split(b, patches.lines(2)), rows_and_columns(b, Box(square(ranks)))
     for step in range(steps):
         exchange(b, coordinates)
         b.cut()
@@ -78,7 +89,7 @@ def openatom(b: Steps, states: int, points: int, steps: int, compute: float, spr
     """
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     rows, columns = square(ranks)
-    (of_state, planes), (of_plane, _) = _rows_and_columns(b, Box((rows, columns)))
+    (of_state, planes), (of_plane, _) = rows_and_columns(b, Box((rows, columns)))
     own = -(-states // rows)
     column = own * round(points**3 * math.pi / 16) * _COMPLEX // planes**2
     coefficients = own * round(points**3 * math.pi / 48) * _COMPLEX // planes
@@ -95,19 +106,6 @@ def openatom(b: Steps, states: int, points: int, steps: int, compute: float, spr
         b.compute(None, seconds / 4)
         b.reduce_scatter(None, coefficients, comm=of_plane)
         b.allreduce(None, 64)
-
-
-def _split(b: Steps, color: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Communicators of ranks of one color; the events of making them are not in the program."""
-    order = np.argsort(color, kind="stable")
-    different, start = np.unique(color[order], return_index=True)
-    made = np.array([b.communicator(part) for part in np.split(order, start[1:])])
-    return made[np.searchsorted(different, color)]
-
-
-def _rows_and_columns(b: Steps, grid: Box) -> list[tuple[NDArray[np.int64], int]]:
-    """For each rank the communicators of its row and its column, and how many ranks they have."""
-    return [(_split(b, grid.lines(axis)), grid.sides[axis]) for axis in (1, 0)]
 
 
 def _upstream(box: Box, bytes: object) -> Messages:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...schedule.program import EVENT_COLUMNS, NONE, CollectiveKind, EventKind, Program
+from ...schedule.tiling import steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,18 +227,18 @@ def waiting_later(program: Program, site: Site) -> Program:
 def pipelined(program: Program, site: Site, tiles: int, window: int) -> Program:
     """The program with each call of the site, and the computations around it, cut into tiles.
 
-    For every tile: compute its part of what came before; wait for the oldest exchange if ``window`` of them are under
-    way; begin the exchange; compute the oldest one's part of what came after. At the end, wait for the others.
+    To produce a tile is to compute its part of what came before, to finish it that of what came after; see
+    :func:`isthmus.schedule.tiling.steps`.
     """
     p = program
-    steps = list(_loop(tiles, window))
+    loop = list(steps(tiles, window))
     lengths = np.ones(len(p), np.int64)
     # All stands in place of the call: its computations are left out where they were.
     has = {"produce": site.before, "wait": np.ones_like(site.before), "start": np.ones_like(site.before)}
     has["finish"] = site.after
     lengths[site.events[site.before] - 1] = 0
     lengths[site.events[site.after] + 1] = 0
-    lengths[site.events] = sum(has[kind].astype(np.int64) for kind, _ in steps)
+    lengths[site.events] = sum(has[kind].astype(np.int64) for kind, _ in loop)
     ends = np.cumsum(lengths)
     begins = ends - lengths
     order = np.repeat(np.arange(len(p), dtype=np.int64), lengths)
@@ -245,7 +246,7 @@ def pipelined(program: Program, site: Site, tiles: int, window: int) -> Program:
     source = {"produce": -1, "wait": 0, "start": 0, "finish": 1}
     filled = begins[site.events].copy()
     places: list[tuple[str, int, NDArray[np.int64], NDArray[np.int64]]] = []
-    for kind, tile in steps:
+    for kind, tile in loop:
         some = has[kind]
         at = filled[some]
         order[at] = site.events[some] + source[kind]
@@ -268,23 +269,6 @@ def pipelined(program: Program, site: Site, tiles: int, window: int) -> Program:
             out["request"][at] = base + tile
             out["detail"][at] = [details.part(int(p.detail[event]), tile, tiles) for event in events]
     return replace(p, recording=None, details=details.array(), **out)
-
-
-def _loop(tiles: int, window: int) -> Iterator[tuple[str, int]]:
-    """The steps of a pipelined loop, in the order of ``isthmus::pipeline``."""
-    oldest = 0
-    for tile in range(tiles):
-        yield "produce", tile
-        full = tile - oldest == window
-        if full:
-            yield "wait", oldest
-        yield "start", tile
-        if full:
-            yield "finish", oldest
-            oldest += 1
-    for tile in range(oldest, tiles):
-        yield "wait", tile
-        yield "finish", tile
 
 
 def _part(whole: NDArray[np.int64], tile: int, tiles: int, unit: int) -> NDArray[np.int64]:
