@@ -33,17 +33,19 @@ _PRODUCT, _PIPELINED_PRODUCT = 0.4, 0.3
 _SUMS = 2
 
 
-def computed(b: Steps, seconds: Seconds, tests: int) -> None:
+def computed(b: Steps, seconds: Seconds, tests: int, look: Wait | None = None) -> None:
     """Computation during which exchanges under way are looked at."""
     if not seconds.any():
         return
-    for _ in range(tests + 1):
+    for part in range(tests + 1):
         b.compute(None, seconds / (tests + 1))
+        if look is not None and part < tests:
+            look()
 
 
 def looped(
     b: Steps, items: int, tiles: int, window: int, tests: int, start: Callable[[int, bool], Wait],
-    produce: Seconds, finish: Seconds,
+    produce: Seconds, finish: Seconds, look: Wait | None = None,
 ) -> None:  # fmt: skip
     """A pipelined loop over items, in so many tiles, or in as many as there are items.
 
@@ -53,6 +55,8 @@ def looped(
         Begins the exchange of so many items, nonblocking or not, and returns what waits for it.
     produce, finish : array of float
         Computation of each rank for all items before, and after, their exchanges.
+    look : callable, optional
+        What a test does beside letting exchanges advance.
     """
     from ..schedule.tiling import steps
 
@@ -66,7 +70,7 @@ def looped(
             waits[tile]()
         else:
             seconds = (produce if step == "produce" else finish) * (counts[tile] / items)
-            computed(b, seconds, tests if tiles > 1 else 0)
+            computed(b, seconds, tests if tiles > 1 else 0, look)
 
 
 def waiting(b: Steps, request: Any) -> Wait:
@@ -83,7 +87,7 @@ def compress(
     b: Steps, blocks: int, bytes: int, uneven: float, tiles: int, window: int, tests: int, steps: int,
     compute: float, spread: float, seed: int,
 ) -> None:  # fmt: skip
-    """Compressed blocks are gathered on rank 0: sizes first, bytes at the next exchange or wait, whichever is first."""
+    """Compressed blocks are gathered on rank 0: sizes first, bytes at the next test, exchange or wait."""
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     factors = 1 + uneven * np.random.default_rng((seed, 1)).standard_normal((steps, blocks, ranks))
     sizes = np.maximum(1, bytes * factors).astype(np.int64)
@@ -113,8 +117,12 @@ def compress(
 
             return wait
 
+        def look(follow: list[Wait] = follow) -> None:
+            while follow:
+                follow.pop()()
+
         b.cut()
-        looped(b, blocks, tiles, window, tests, start, seconds, np.zeros(ranks))
+        looped(b, blocks, tiles, window, tests, start, seconds, np.zeros(ranks), look)
 
 
 def osem(

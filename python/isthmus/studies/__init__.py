@@ -31,6 +31,8 @@
 - ``molecules``: molecular dynamics in the manner of NAMD: patches of atoms in space, computes that need two of them
 - ``networks``: cycles of a multigrid solver, simulated with every message, on networks
 - ``networks_page``: which network is faster at equal injection; a map of where a dragonfly degrades
+- ``overlap``: programs that hide communication behind computation: how much of it is left
+- ``overlap_page``: what is left of communication by way and number of ranks: table, figure and findings
 - ``outcome``: the result of ``study``
 - ``page``: the page of a study: what was published beside what came out, the figure, all points; one file without
   others

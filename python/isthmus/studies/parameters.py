@@ -29,6 +29,7 @@ _MODULES = {
     "memory": "memory",
     "models": "models",
     "networks": "networks",
+    "overlap": "overlap",
     "pairs": "pairs",
     "simulation": "simulation",
     "sizes": "sizes",
