@@ -5,7 +5,7 @@
 // One-sided, the panel is put into memory of all other ranks. Check: L (L' v) = A v.
 #include <cblas.h>
 
-#include "overlap.hpp"
+#include "scalapack.hpp"
 
 // Of LAPACK: OpenBLAS has it too, but not always a header for C.
 extern "C" void dpotrf_(const char*, const int*, double*, const int*, int*);
@@ -26,8 +26,12 @@ class factorisation {
         columns_(n / width),
         rank_(static_cast<std::size_t>(all.rank())),
         ranks_(static_cast<std::size_t>(all.ranks())),
-        mine_(n * n),
+        mine_(n * width * ((columns_ + ranks_ - 1) / ranks_)),
         room_{std::vector<double>(n * width), std::vector<double>(n * width)} {
+    if (of.how == kind::scalapack) {
+      peer_ = std::make_unique<overlap::scalapack>(MPI_COMM_WORLD, 1, ranks_);
+      whole_ = peer_->of(n, width, width, n);
+    }
     if (of.how != kind::one_sided) return;
     // Every panel has a place and a signal of its own.
     space_ = all.space(of, MPI_COMM_WORLD);
@@ -39,7 +43,8 @@ class factorisation {
 
   void run() {
     for (std::size_t j = 0; j < n_; ++j)
-      for (std::size_t i = j; i < n_ && owner(j / width_) == rank_; ++i) mine_[j * n_ + i] = element(i, j);
+      for (std::size_t i = j; i < n_ && owner(j / width_) == rank_; ++i) column(j)[i] = element(i, j);
+    if (peer_ != nullptr) return overlap::scalapack::factor(mine_.data(), whole_);
     if (space_ != nullptr) check(isthmus_barrier(space_, nullptr));
     overlap::request under_way = send(0);
     for (std::size_t k = 0; k < columns_; ++k) {
@@ -68,10 +73,10 @@ class factorisation {
     std::vector<double> right(n_, 0), middle(n_, 0), left(n_, 0);
     for (std::size_t j = 0; j < n_; ++j)
       for (std::size_t i = j; i < n_ && owner(j / width_) == rank_; ++i)
-        middle[j] += mine_[j * n_ + i] * overlap::made_up(i, 0, 3);
+        middle[j] += column(j)[i] * overlap::made_up(i, 0, 3);
     MPI_Allreduce(MPI_IN_PLACE, middle.data(), static_cast<int>(n_), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     for (std::size_t j = 0; j < n_; ++j)
-      for (std::size_t i = j; i < n_ && owner(j / width_) == rank_; ++i) left[i] += mine_[j * n_ + i] * middle[j];
+      for (std::size_t i = j; i < n_ && owner(j / width_) == rank_; ++i) left[i] += column(j)[i] * middle[j];
     MPI_Allreduce(MPI_IN_PLACE, left.data(), static_cast<int>(n_), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     double most = 0;
     for (std::size_t i = 0; i < n_; ++i) {
@@ -89,7 +94,10 @@ class factorisation {
     return overlap::made_up(i, j, 1) + (i == j ? static_cast<double>(n_) : 0);
   }
   [[nodiscard]] std::size_t rows(std::size_t k) const { return n_ - k * width_; }
-  [[nodiscard]] double* own_panel(std::size_t k) { return &mine_[k * width_ * n_ + k * width_]; }
+  /// A column of this rank, which has its own one behind the other.
+  [[nodiscard]] double* column(std::size_t j) { return &mine_[(j / width_ / ranks_ * width_ + j % width_) * n_]; }
+  [[nodiscard]] const double* column(std::size_t j) const { return const_cast<factorisation*>(this)->column(j); }
+  [[nodiscard]] double* own_panel(std::size_t k) { return column(k * width_) + k * width_; }
 
   /// Where a rank finds a panel that has come: rows(k) numbers in each of its columns.
   [[nodiscard]] double* panel_of(std::size_t k) {
@@ -136,13 +144,15 @@ class factorisation {
   std::vector<double> mine_, room_[2];
   isthmus_space* space_ = nullptr;
   std::uint64_t memory_ = 0, signals_ = 0;
+  std::unique_ptr<overlap::scalapack> peer_;
+  overlap::scalapack::matrix whole_{};
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   overlap::program all(argc, argv, "cholesky", {{"points", 384, 1}, {"panel", 32, 1}},
-                       "none,blocking,mpi,ours,one-sided");
+                       "none,blocking,mpi,ours,one-sided", overlap::has_scalapack);
   const auto n = static_cast<std::size_t>(all.number("points")), width = static_cast<std::size_t>(all.number("panel"));
   openblas_set_num_threads(1);
   if (n % width != 0) overlap::refuse("cholesky: --points must be a multiple of --panel");

@@ -1,5 +1,6 @@
 // Parallel compression: every rank compresses blocks of its data with zstd, and those before are gathered on rank 0
-// meanwhile. How long blocks become is not known before; a gather of sizes goes before that of the bytes.
+// meanwhile. How long blocks become is not known before: all ranks tell each other sizes before the bytes are gathered.
+// The two have communicators of their own, so that bytes can begin in a test, whenever that sees the sizes.
 //
 // One-sided, a rank takes room in the memory of rank 0 by an atomic addition and puts its bytes there. Check: rank 0
 // decompresses everything and compares it with the data.
@@ -16,6 +17,7 @@ using overlap::kind;
 using overlap::way;
 
 std::size_t block;
+MPI_Comm bytes_comm;  // of the gathers
 
 /// Words and numbers, as in a log: about a quarter of it is left.
 std::vector<char> data_of(std::size_t rank, std::size_t number) {
@@ -49,11 +51,10 @@ overlap::request gather(const way& of, isthmus_team* team, const std::vector<cha
   const int own = static_cast<int>(from.size());
   if (of.how == kind::mpi) {
     MPI_Request begun = MPI_REQUEST_NULL;
-    MPI_Igatherv(from.data(), own, MPI_BYTE, to.data(), lengths.data(), places.data(), MPI_BYTE, 0, MPI_COMM_WORLD,
-                 &begun);
+    MPI_Igatherv(from.data(), own, MPI_BYTE, to.data(), lengths.data(), places.data(), MPI_BYTE, 0, bytes_comm, &begun);
     return isthmus::mpi_requests(begun);
   }
-  MPI_Gatherv(from.data(), own, MPI_BYTE, to.data(), lengths.data(), places.data(), MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Gatherv(from.data(), own, MPI_BYTE, to.data(), lengths.data(), places.data(), MPI_BYTE, 0, bytes_comm);
   return {};
 }
 
@@ -69,8 +70,8 @@ overlap::request tell(const way& of, isthmus_team* team, const std::int64_t& own
   return {};
 }
 
-/// A tile on its way. Sizes go first; the bytes follow at the next exchange or at the wait, whichever comes first: at
-/// the same place on all ranks, which a test would not be.
+/// A tile on its way. Sizes go first; the bytes follow at a test that sees them, at the next exchange or at the wait,
+/// whichever comes first, but never before those of the tile before: gathers are in the same order on all ranks.
 struct shipment {
   way of;
   isthmus_team* team = nullptr;
@@ -79,6 +80,7 @@ struct shipment {
   std::vector<std::int64_t> counts;
   std::vector<int> lengths, places;
   overlap::request sizes, bytes;
+  const shipment* before = nullptr;
   bool follows = true;  ///< the bytes have yet to begin
 
   void follow() {
@@ -91,7 +93,10 @@ struct shipment {
     if (rank == 0) to.resize(static_cast<std::size_t>(sum));
     bytes = gather(of, team, from, to, counts, lengths, places);
   }
-  bool test() { return follows ? (sizes.test(), false) : bytes.test(); }
+  bool test() {
+    if (follows && (before == nullptr || !before->follows) && sizes.test()) follow();
+    return !follows && bytes.test();
+  }
   void wait() {
     follow();
     bytes.wait();
@@ -110,6 +115,7 @@ class compressor {
   compressor(overlap::program& all, const way& of)
       : of_(of),
         team_(all.team(of, MPI_COMM_WORLD)),
+        bytes_team_(all.team(of, bytes_comm)),
         rank_(static_cast<std::size_t>(all.rank())),
         ranks_(static_cast<std::size_t>(all.ranks())),
         blocks_(static_cast<std::size_t>(all.number("blocks"))),
@@ -188,10 +194,12 @@ class compressor {
   }
 
   on_its_way start() {
-    if (!under_way_.empty() && of_.how != kind::none) under_way_.back()->follow();
+    const shipment* const last = under_way_.empty() ? nullptr : under_way_.back().get();
+    if (last != nullptr && of_.how != kind::none) under_way_.back()->follow();
     shipment& now = *under_way_.emplace_back(std::make_unique<shipment>());
+    now.before = last;
     now.of = of_;
-    now.team = team_;
+    now.team = bytes_team_;
     now.from = std::exchange(next_, {});
     now.own = static_cast<std::int64_t>(now.from.size());
     now.counts.assign(ranks_, 0);
@@ -212,7 +220,7 @@ class compressor {
   [[nodiscard]] void* here(std::uint64_t offset) const { return isthmus_cast(space_, isthmus_rank(team_), offset); }
 
   way of_;
-  isthmus_team* team_;
+  isthmus_team *team_, *bytes_team_;
   std::size_t rank_, ranks_, blocks_;
   int level_;
   isthmus::pipeline loop_;
@@ -231,7 +239,8 @@ int main(int argc, char** argv) {
   overlap::program all(argc, argv, "compress", {{"blocks", 16, 1}, {"kilobytes", 256, 1}, {"level", 3, 1}},
                        "none,blocking,mpi,ours,one-sided");
   block = static_cast<std::size_t>(all.number("kilobytes")) << 10;
-  return all.take_turns(
+  MPI_Comm_dup(MPI_COMM_WORLD, &bytes_comm);
+  const int wrong = all.take_turns(
       [&](const way& of) {
         const auto here = std::make_shared<compressor>(all, of);
         overlap::program::work out;
@@ -241,4 +250,6 @@ int main(int argc, char** argv) {
         return out;
       },
       0);
+  MPI_Comm_free(&bytes_comm);
+  return wrong;
 }

@@ -8,6 +8,7 @@
 //  - ours: libisthmus, pipelined; exchanges go on in tests of the loop alone.
 //  - timer: the same with ISTHMUS_PROGRESS=timer, without tests unless it is told so.
 //  - one-sided: puts into memory of the other ranks, pipelined.
+//  - scalapack: the whole by ScaLAPACK, in programs that say so.
 //
 // `mpi:0`, `ours:16` and so on have so many tests in each tile, by default 4.
 #pragma once
@@ -56,21 +57,23 @@ struct option {
   long value, least;
 };
 
-enum class kind { none, blocking, mpi, ours, timer, one_sided };
+enum class kind { none, blocking, mpi, ours, timer, one_sided, scalapack };
 
 /// One of the ways.
 struct way {
   std::string name;
   kind how = kind::none;
   std::size_t tests = 4;
+  [[nodiscard]] bool pipelined() const { return how != kind::none && how != kind::blocking && how != kind::scalapack; }
   [[nodiscard]] bool isthmus() const { return how == kind::ours || how == kind::timer || how == kind::one_sided; }
 };
 
 /// Options, the teams of the job, and what is printed.
 class program {
  public:
-  program(int& argc, char**& argv, std::string what, std::vector<option> own, const std::string& ways)
-      : what_(std::move(what)), options_(std::move(own)), ways_(ways) {
+  program(int& argc, char**& argv, std::string what, std::vector<option> own, const std::string& ways,
+          bool scalapack = false)
+      : what_(std::move(what)), options_(std::move(own)), ways_(ways), scalapack_(scalapack) {
     int level = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -97,15 +100,18 @@ class program {
   [[nodiscard]] int ranks() const { return ranks_; }
 
   [[nodiscard]] std::vector<way> ways() const {
-    const std::map<std::string, kind> known = {{"none", kind::none},   {"blocking", kind::blocking},
-                                               {"mpi", kind::mpi},     {"ours", kind::ours},
-                                               {"timer", kind::timer}, {"one-sided", kind::one_sided}};
+    const std::map<std::string, kind> known = {
+        {"none", kind::none},          {"blocking", kind::blocking}, {"mpi", kind::mpi},
+        {"ours", kind::ours},          {"timer", kind::timer},       {"one-sided", kind::one_sided},
+        {"scalapack", kind::scalapack}};
     std::vector<way> out;
     for (std::size_t from = 0; from <= ways_.size();) {
       const std::size_t end = std::min(ways_.find(',', from), ways_.size());
       const std::string text = ways_.substr(from, end - from), name = text.substr(0, text.find(':'));
       const auto found = known.find(name);
       if (found == known.end()) refuse("'" + text + "' is no way: none, blocking, mpi, ours, timer, one-sided");
+      if (found->second == kind::scalapack && !scalapack_)
+        refuse("scalapack is a way of summa and cholesky, and only where it is installed");
       way one{text, found->second, found->second == kind::timer ? 0U : 4U};
       if (name.size() < text.size()) one.tests = static_cast<std::size_t>(std::atol(text.c_str() + name.size() + 1));
       out.push_back(one);
@@ -133,7 +139,7 @@ class program {
     options.bytes = bytes;
     options.messages = messages;
     options.tests = of.tests;
-    if (of.how == kind::none || of.how == kind::blocking) options.fixed = {items, 1};
+    if (!of.pipelined()) options.fixed = {items, 1};
     else if (number("tile") > 0)
       options.fixed = {static_cast<std::size_t>(number("tile")), static_cast<std::size_t>(number("window"))};
     else options.costs = costs(comm);
@@ -236,6 +242,7 @@ class program {
   std::string what_;
   std::vector<option> options_;
   std::string ways_;
+  bool scalapack_;
   int rank_ = 0, ranks_ = 1;
   std::vector<made> made_;  // in an order that all ranks have: leaving is for all
 };

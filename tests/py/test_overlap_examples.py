@@ -39,7 +39,10 @@ SKELETONS = {
         "fft:ranks=4,points=16,pencils=1,tiles=2,window=1,steps=1",
         "alltoall",
     ),
-    "compress --blocks=6 --kilobytes=8 --tile=2 --window=2": ("compress:ranks=3,blocks=6,tiles=3,window=2", "gather"),
+    "compress --blocks=6 --kilobytes=8 --tile=2 --window=2": (
+        "compress:ranks=3,blocks=6,tiles=3,window=2,tests=0",
+        "gather",
+    ),
     "osem --points=8 --lines=300 --subsets=3 --tile=2 --window=3": (
         "osem:ranks=3,points=8,subsets=3,tiles=4,window=3",
         "allreduce",
@@ -53,6 +56,7 @@ SKELETONS = {
         "neighbor_alltoall",
     ),
 }
+SCALAPACK = "scalapack is a way of summa and cholesky, and only where it is installed\n"
 NUMBER = r"[0-9.e+-]+"
 Build = Callable[[str], Path]
 
@@ -103,6 +107,19 @@ def test_all_ways_are_right(build: Build, name: str, ranks: int) -> None:
     expect_right(run(program, ranks, *RUNS[name].split(), "--runs=4"), program.name, ways, ranks)
     given = [*RUNS[name].split(), "--runs=1", "--tile=2", "--window=2", "--ways=blocking,mpi:0,ours:0,timer:7"]
     expect_right(run(program, ranks, *given), program.name, 4, ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_scalapack_beside_ours(build: Build, ranks: int) -> None:
+    """Of the programs that have it as a way; the others, and all where it is not installed, say so."""
+    done = run(build("stencil"), 1, "--ways=scalapack")
+    assert done.returncode == 2
+    assert done.stderr.startswith(SCALAPACK)
+    for name in ("summa", "cholesky"):
+        done = run(build(name), ranks, *RUNS[name].split(), "--ways=none,scalapack,ours", "--runs=2")
+        if done.stderr.startswith(SCALAPACK):
+            pytest.skip("ScaLAPACK is not installed")
+        expect_right(done, name, 3, ranks)
 
 
 def test_options_that_are_none_are_refused_in_a_line(build: Build) -> None:

@@ -111,13 +111,21 @@ def test_findings() -> None:
 
 def test_table_and_figure() -> None:
     """Hidden and gained shares; one panel for each program and machine."""
-    rows = [row("osem", "blocking", 2.0), row("osem", "tests", 1.25), row("speed-up", "blocking", 1.0, ranks=8)]
+    rows = [
+        row("osem", "blocking", 2.0),
+        row("osem", "tests", 1.25),
+        row("speed-up", "blocking", 1.0, program="heat:points=8"),
+    ]
     summary = summarise(rows)
     assert summary.rows[1][-2:] == ["75 %", "38 %"]
     assert summary.rows[0][-2:] == ["", ""]
     assert summary.rows[0][2] == "free"
     figure = summary.draw()
-    assert len([ax for ax in figure.axes if ax.get_visible()]) == 2
+    shown = [ax.get_title("left") for ax in figure.axes if ax.get_visible()]
+    assert shown == ["osem on free", "heat on free"]
+    other = {**rows[0], "program": PROGRAM.replace("1s", "2s")}
+    words = summarise([*rows[:2], other, {**other, "way": "tests"}]).findings["osem"].ours
+    assert "osem (compute=1s) on free: 75 % (2); osem (compute=2s) on free" in words
 
 
 @pytest.mark.parametrize("name", ["nbc-applications", "upc-applications"])

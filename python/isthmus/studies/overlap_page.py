@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from ..units import percent, text
@@ -71,14 +70,24 @@ def _short(row: Point) -> str:
     return str((named or words)[0])
 
 
+def _groups(rows: Sequence[Point]) -> dict[str, list[Point]]:
+    """Rows by program and machine, named by what distinguishes them."""
+    programs = list(dict.fromkeys(row["program"] for row in rows))
+    out: dict[str, list[Point]] = {}
+    for row in rows:
+        short, _, given = row["program"].partition(":")
+        alike = [set(one.partition(":")[2].split(",")) for one in programs if one.partition(":")[0] == short]
+        own = [pair for pair in given.split(",") if pair not in set.intersection(*alike)]
+        words = [short, f"({', '.join(own)})", "on"] if own else [short, "on"]
+        out.setdefault(" ".join([*(words if len(programs) > 1 else []), _short(row)]), []).append(row)
+    return out
+
+
 # -- figure -----------------------------------------------------------------------------------------------------------
 
 
 def _draw(rows: Sequence[Point]) -> Any:
-    def panel(row: Point) -> tuple[str, str, str]:
-        return row["claim"], row["program"], _short(row)
-
-    panels = [(name, list(found)) for name, found in groupby(sorted(rows, key=panel), panel)]
+    panels = _groups(rows)
     columns = min(_COLUMNS, len(panels))
     words = (
         "Simulated. What communication adds to the computation of the rank that computes most, by ranks, for a problem "
@@ -87,9 +96,9 @@ def _draw(rows: Sequence[Point]) -> Any:
     fig, axes = sheet("What is left of communication", words, -(-len(panels) // columns), columns, height=4.3)
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
-    for ax, ((claim, program, machine), found) in zip(axes.flat, panels, strict=False):
+    for ax, (name, found) in zip(axes.flat, panels.items(), strict=False):
         ranks = sorted({row["ranks"] for row in found})
-        whole = claim in _WHOLE
+        whole = found[0]["claim"] in _WHOLE
         for number, way in enumerate(_WAYS):
             mine = sorted((row["ranks"], row) for row in found if row["way"] == way)
             if not mine:
@@ -109,7 +118,7 @@ def _draw(rows: Sequence[Point]) -> Any:
             ax.set_ylabel("overhead of communication, s")
             ax.set_ylim(0, max(max(overhead(row) for row in found), 1e-9) * 1.3)  # room for the legend
         ax.set_xlabel("ranks")
-        heading(ax, f"{program.partition(':')[0]} on {machine}")
+        heading(ax, name)
         key(ax)
     return fig
 
@@ -134,11 +143,10 @@ def _pairs(rows: Sequence[Point], way: str = "") -> list[tuple[Point, Point]]:
 
 
 def _by_machine(rows: Sequence[Point], share: Callable[[Point, Point], str], way: str) -> str:
-    """'ethernet: 97 % (2 ranks), ...' of a way, by machine and number of ranks."""
+    """'ethernet: 97 % (2), ...' of a way, by program and machine, with numbers of ranks in brackets."""
     out = []
-    for name in dict.fromkeys(_short(row) for row in rows):
-        pairs = _pairs([row for row in rows if _short(row) == name], way)
-        found = sorted((row["ranks"], share(row, blocking)) for row, blocking in pairs)
+    for name, mine in _groups(rows).items():
+        found = sorted((row["ranks"], share(row, blocking)) for row, blocking in _pairs(mine, way))
         if found:
             out.append(f"{name}: " + ", ".join(f"{said} ({ranks:,})" for ranks, said in found))
     return "; ".join(out)
