@@ -116,14 +116,22 @@ class mpi_requests {
   explicit mpi_requests(MPI_Request one) : requests_{one} {}
   explicit mpi_requests(std::vector<MPI_Request> many) : requests_(std::move(many)) {}
   bool test() {
-    int all = 1;
-    MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE);
-    return all != 0;
+    // One by one, and never again: MPI_Testall of MPICH 4.0 fails on persistent collectives.
+    for (int one = 1; ended_ < requests_.size(); ++ended_) {
+      MPI_Test(&requests_[ended_], &one, MPI_STATUS_IGNORE);
+      if (one == 0) return false;
+    }
+    return true;
   }
-  void wait() { MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE); }
+  void wait() {
+    const int left = static_cast<int>(requests_.size() - ended_);
+    if (left > 0) MPI_Waitall(left, &requests_[ended_], MPI_STATUSES_IGNORE);
+    ended_ = requests_.size();
+  }
 
  private:
   std::vector<MPI_Request> requests_;
+  std::size_t ended_ = 0;  ///< so many of the first ones
 };
 
 #endif
