@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -242,21 +243,13 @@ class Engine {
   /// Lets everything that was collected come: by rank, then sends before receives before the rest, then in posting
   /// order.
   void go() {
-    if (ready_.empty()) return;
-    if (ready_.size() == 2) {
-      if (comes_before(ready_[1], ready_[0])) std::swap(ready_[0], ready_[1]);
-    } else if (ready_.size() > 2) {
-      std::sort(ready_.begin(), ready_.end(), comes_before);
-    }
+    if (ready_.size() > 1) std::sort(ready_.begin(), ready_.end(), comes_before);
     std::uint32_t occupied = no_resource;
     for (const Ready& r : ready_) schedule(r, occupied);
     ready_.clear();
   }
   static bool comes_before(const Ready& a, const Ready& b) {
-    // Operations are numbered by rank.
-    if (a.rank != b.rank) return a.rank < b.rank;
-    if (a.kind != b.kind) return a.kind < b.kind;
-    return a.by_end != b.by_end ? b.by_end : a.op < b.op;
+    return std::tie(a.rank, a.kind, a.by_end, a.op) < std::tie(b.rank, b.kind, b.by_end, b.op);
   }
 
   std::uint64_t next_order(EventType type) { return Event::make_order(sequence_++, type); }

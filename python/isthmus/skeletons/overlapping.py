@@ -170,6 +170,7 @@ def summa(
 
             return wait
 
+        b.cut()
         looped(b, panels, tiles, window, tests, start, np.zeros(ranks), seconds)
 
 
@@ -202,6 +203,7 @@ def cholesky(
         wait = send(0, bool(ahead))
         for k in range(columns):
             wait()
+            b.cut()
             more = k + 1 < columns
             if more:
                 computed(b, seconds(k + 1, update[k + 1] + factor[k + 1]), 0)
@@ -222,6 +224,7 @@ def poisson(
     seconds = work(b.ranks, compute, spread, seed) * faces.share
     product = seconds * (_PIPELINED_PRODUCT if pipelined else _PRODUCT)
     for _ in range(steps):
+        b.cut()
         if pipelined:
             added = waiting(b, b.allreduce(None, _SUMS * _DOUBLE, nonblocking=bool(hidden)))
             faces.exchange(product, bool(hidden), tests)
@@ -239,6 +242,7 @@ def heat(b: Steps, points: int, hidden: int, tests: int, steps: int, compute: fl
     faces = _Faces(b, points, 3)
     seconds = work(b.ranks, compute, spread, seed) * faces.share
     for _ in range(steps):
+        b.cut()
         faces.exchange(seconds, bool(hidden), tests)
 
 
