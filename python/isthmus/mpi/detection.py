@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,7 +96,7 @@ def find(command: Command, mpicc: str | None = None) -> Mpi:
             raise InvalidInput(f"--mpicc {mpicc} belongs to {found.family}, but {programs[0]} is linked to {linked}")
         return found
     family = linked or started_by
-    found = next(_matching(_compilers(launcher, library), family, library), None)
+    found = _first(_compilers(launcher, library), family, library)
     if found is None:
         what = "MPI" if family is None else family
         raise InvalidInput(f"no compiler (mpicc) of {what} was found: give it as --mpicc")
@@ -106,15 +105,21 @@ def find(command: Command, mpicc: str | None = None) -> Mpi:
 
 def installed() -> list[Mpi]:
     """Return the MPIs whose compilers are in PATH, without duplicates."""
-    found = {mpi.library: mpi for mpi in reversed(list(_matching(_compilers(None, None), None, None)))}
+    found = {mpi.library: mpi for mpi in map(probe, reversed(_compilers(None, None))) if mpi}
     return list(reversed(found.values()))
 
 
-def _matching(candidates: list[str], family: str | None, library: str | None) -> Iterator[Mpi]:
-    """MPIs of these compilers that fit, the one with the very library first."""
-    fitting = [mpi for path in candidates if (mpi := probe(path)) and family in (None, mpi.family)]
-    fitting.sort(key=lambda mpi: mpi.library != library)
-    return iter(fitting)
+def _first(candidates: list[str], family: str | None, library: str | None) -> Mpi | None:
+    """The first of these compilers that has the very library, otherwise the first of the family; a look takes time."""
+    fitting = None
+    for path in candidates:
+        mpi = probe(path)
+        if mpi is None or family not in (None, mpi.family):
+            continue
+        if library in (None, mpi.library):
+            return mpi
+        fitting = fitting or mpi
+    return fitting
 
 
 def _compilers(launcher: str | None, library: str | None) -> list[str]:
