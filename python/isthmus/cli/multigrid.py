@@ -244,15 +244,15 @@ def redistribute(
 ) -> None:  # fmt: skip
     from ..multigrid import gathered
     from ..multigrid import redistribute as decide
+    from ..multigrid.redistribution import sizes_of_classes
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
     hierarchy = read_hierarchy(file)
     paid = paid_costs(machine, ranks_per_node, cost, hierarchy.parts)
-    node = paid.machine.node
     found = decide(
         hierarchy, paid.costs, cores=paid.per_node, redundant=redundant, hypre_threshold=hypre_threshold,
-        caches=[one.up_to for one in node.spmv if one.up_to] or [one.size for one in node.caches],
+        caches=sizes_of_classes(paid.machine),
         shape=shape, smoother=smoother,
     )  # fmt: skip
     if output is not None:

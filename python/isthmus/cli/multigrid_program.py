@@ -47,6 +47,7 @@ def program(
 ) -> None:  # fmt: skip
     from ..multigrid import program as built
     from ..multigrid import redistribute as decide
+    from ..multigrid.redistribution import sizes_of_classes
     from .show import program_summary
 
     if output is not None:
@@ -70,8 +71,7 @@ def program(
         paid = paid_costs(machine, ranks_per_node, cost, levels.parts)
         flop = paid.costs.flop
         if switches is None:
-            node = paid.machine.node
-            caches = [one.up_to for one in node.spmv if one.up_to] or [one.size for one in node.caches]
+            caches = sizes_of_classes(paid.machine)
             switches = dict(
                 decide(levels, paid.costs, cores=paid.per_node, redundant=redundant, caches=caches, **settings).switches
             )

@@ -253,7 +253,9 @@ def boomeramg(
             return found
         levels = read_matrices(matrices)
         if owner is None:
-            owner = cut(levels[0][0], parts or 1, by=str(way), unknowns=unknowns or each)
+            assert parts is not None  # by a name, for which the number of parts is asked above
+            assert way is not None
+            owner = cut(levels[0][0], parts, by=way, unknowns=unknowns or each)
         return Hierarchy(hierarchy(levels, owner, parts=parts).levels, found.facts)
 
 

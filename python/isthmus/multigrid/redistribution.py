@@ -234,7 +234,7 @@ def redistribute(
 
         machine = load(costs) if isinstance(costs, str) else costs
         paid = Costs.of(machine, nodes=-(-hierarchy.parts // cores)).with_flop_of(machine, cores)
-        sizes = tuple(caches) if caches is not None else _sizes(machine)
+        sizes = tuple(caches) if caches is not None else sizes_of_classes(machine)
     settings = {"cores": cores, **options}
     before = cycle(hierarchy, paid, **settings).seconds
     switches: dict[int, int] = {}
@@ -300,8 +300,8 @@ def redistribute(
     return Redistribution(chosen, seconds, before, reasons, rules)
 
 
-def _sizes(machine: Machine) -> tuple[float, ...]:
-    """Sizes that part classes: those of measured products, otherwise those of caches."""
+def sizes_of_classes(machine: Machine) -> tuple[float, ...]:
+    """Return sizes that part classes: those of measured products, otherwise those of caches."""
     measured = tuple(one.up_to for one in machine.node.spmv if one.up_to)
     return measured or tuple(float(one.size) for one in machine.node.caches)
 
