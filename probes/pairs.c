@@ -1,7 +1,10 @@
-/* Messages between two ranks: ping-pong, PRTT(n, d, s), both directions, bursts, windows; and around a ring.
+/* Messages between two ranks: ping-pong, also of data that was just written, PRTT(n, d, s), both directions, bursts,
+ * windows; and around a ring.
  *
  * PRTT is the parametrised round trip of Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter assessment for modern
  * interconnection networks", 2007: n messages of s bytes with d seconds between them, answered by one of s bytes. */
+#include <string.h>
+
 #include "team.h"
 
 static char* out;
@@ -56,6 +59,29 @@ static int pingpong(const Item* item, const Team* team, int count, double* value
     values[i] = since(&begin) / (2 * item->trips);
   }
   return count;
+}
+
+/* Both write what they send before a round trip: it is in their caches, and in no other. */
+static int fresh(const Item* item, const Team* team, int count, double* values) {
+  const int bytes = (int)item_integer(item, "bytes"), peer = other(team);
+  setup(item, team);
+  clear(values, count);
+  for (int i = 0; i < count * item->trips; i++) {
+    memset(out, i, (size_t)bytes);
+    if (team->me == 1) {
+      tell(peer);
+      receive(bytes, peer);
+      send(bytes, peer);
+      continue;
+    }
+    hear(peer);
+    spin(2e-6); /* until the other is through with telling */
+    const double begin = now();
+    send(bytes, peer);
+    receive(bytes, peer);
+    values[i / item->trips] += elapsed(begin) / (2 * item->trips);
+  }
+  return team->me ? 0 : count;
 }
 
 static int prtt(const Item* item, const Team* team, int count, double* values) {
@@ -185,6 +211,7 @@ static int ring(const Item* item, const Team* team, int count, double* values) {
   }                                                                 \
   const Code code_##name = {prepare_##name, name, comm};
 PAIR(pingpong, false)
+PAIR(fresh, false)
 PAIR(prtt, false)
 PAIR(sendrecv, false)
 PAIR(burst, false)

@@ -33,6 +33,7 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
     kinds = {
         "clock": 2e-8,
         "pingpong": one,
+        "fresh": 1.5 * one,
         "prtt": 2 * one + (at.get("n", 1) - 1) * each,
         "sendcall": o,
         "receivecall": o,

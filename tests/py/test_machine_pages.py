@@ -20,6 +20,7 @@ from isthmus.plot.machine_curves import plot_chart
 
 KINDS = {
     "latency": ("B", "s", {"level": "socket"}),
+    "fresh": ("B", "s", {"level": "socket"}),
     "bandwidth": ("B", "B/s", {"level": "socket"}),
     "overhead": ("B", "s", {"level": "socket", "side": "send"}),
     "gap": ("B", "s", {"level": "socket"}),
@@ -109,7 +110,7 @@ def test_every_kind_of_curve_has_a_picture() -> None:
     assert drawn == {0.1}
     assert {chart.name for chart in found} == {
         *("latency", "bandwidth", "overheads-socket", "rate", "bidirectional", "queues", "collective-allreduce"),
-        *("sendrecv", "injection", "hops-8", "skew", "exposed"),
+        *("fresh", "sendrecv", "injection", "hops-8", "skew", "exposed"),
         *("cpu_share", "overlap", "stream", "stream_matrix", "spmv", "noise", "startup", "memory"),
     }
     for chart in found:
@@ -183,7 +184,7 @@ def test_page_of_one_machine(tmp_path: Path) -> None:
     checked(page)
     assert "it was &lt;busy&gt;" in page
     assert "red &lt;&amp;&gt;" in page
-    assert page.count("<svg") == 20
+    assert page.count("<svg") == 21
     assert "fewer than six samples" in re.sub(r"<!--\s*|\s*-->", "", page)
     assert "0 ps to 1 s" in page or "0 s to 1 s" in page
     checked(isthmus.load("cielo").html())

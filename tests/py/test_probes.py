@@ -20,6 +20,7 @@ PAIRS = [
     "small pingpong a=0 b=1 bytes=8",
     "empty pingpong a=1 b=0 bytes=0",
     "large pingpong a=0 b=1 bytes=100000",
+    "fresh fresh a=0 b=1 bytes=100000",
     "prtt prtt a=0 b=1 bytes=100 n=4 delay=0.0002",
     "unposted prtt a=1 b=0 bytes=100 n=4 posted=0",
     "sendrecv sendrecv a=0 b=1 bytes=1000",

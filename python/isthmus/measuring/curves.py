@@ -124,6 +124,7 @@ def _messages(make: _Maker, samples: Samples, level: str, a: int, b: int) -> Non
     size = ("bytes", "B")
     kinds: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         ("pingpong", "latency", f"Latency {where}, half a round trip", {}),
+        ("fresh", "fresh", f"Half a round trip of data just written {where}", {}),
         ("sendrecv", "sendrecv", f"SendRecv {where}, both directions at once", {}),
         ("isendcall", "overhead", f"Time in MPI_Isend {where}", {"side": "send"}),
     )

@@ -56,6 +56,8 @@ UNSEEN = "check."
 _BETWEEN = (5, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 700_000, 1_500_000, 3_000_000)
 _SIZES = (1, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 1_500_000, 1 << 22)
 _BURSTS = (2, 8, 64)
+#: Sizes of messages of data that was just written: below, such cache lines are a few.
+_FRESH = (1024, 4096, 16384, 65536, 262144, 1 << 20, 1 << 22)
 #: Bytes of a stream, where messages are not so large that eight are more.
 _STREAM = 1 << 21
 #: Bytes of a message behind which others of its node wait: more than queues hold.
@@ -307,6 +309,8 @@ def _messages(items: _Items, a: int, b: int, quick: bool) -> None:
         items.add("window", a=a, b=b, bytes=size, n=_stream_of(size))
         if not quick:
             items.add("bidirectional", a=a, b=b, bytes=size, n=_stream_of(size))
+    for size in _FRESH[::2] if quick else _FRESH:
+        items.add("fresh", a=a, b=b, bytes=size)
 
 
 def _other_pairs(items: _Items, found: list[tuple[int, int]], quick: bool) -> None:

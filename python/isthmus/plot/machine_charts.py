@@ -95,6 +95,7 @@ def charts(machines: Mapping[str, Machine]) -> list[Chart]:
     found: list[Chart] = []
     for make in (
         _latency,
+        _fresh,
         _bandwidth,
         _overheads,
         _check,
@@ -249,6 +250,18 @@ def _latency(machines: Mapping[str, Machine]) -> list[Chart]:
     lines = [*_measured(machines, style, _by_level("latency")), *_models(machines, style, _time)]
     words = "Marks: half a round trip, median and 95 % interval. Lines without marks: LogGOPS of the machine file."
     return [Chart("latency", "Latency", words, "size of the message", "time", "B", "s", tuple(lines))]
+
+
+def _fresh(machines: Mapping[str, Machine]) -> list[Chart]:
+    def choose(machine: Machine) -> Iterator[tuple[str, Curve]]:
+        for level, curve in _by_level("fresh")(machine):
+            yield f"{level}, just written".removeprefix(", "), curve
+            for same in _of(machine, "latency", level=str(curve.parameters.get("level"))):
+                yield f"{level}, sent before".removeprefix(", "), same
+
+    lines = tuple(_measured(machines, _Style(machines), choose))
+    words = "Half a round trip of data that both ranks have just written, and of data that they have sent before."
+    return [Chart("fresh", "Data just written", words, "size of the message", "time", "B", "s", lines)]
 
 
 def _bandwidth(machines: Mapping[str, Machine]) -> list[Chart]:
