@@ -13,8 +13,11 @@ import isthmus
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]  # senders, receivers
 
 
-def steps(ranks: int, exchanges: list[Pairs], size: int, seed: int = 1) -> isthmus.Schedule:
-    """In every step all ranks compute, then send and receive; the next step waits for all of it."""
+def steps(ranks: int, exchanges: list[Pairs], size: int, seed: int = 1, clock: int = 1) -> isthmus.Schedule:
+    """In every step all ranks compute, then send and receive; the next step waits for all of it.
+
+    Times of computation are whole multiples of ``clock`` picoseconds: of 1000 in recordings.
+    """
     random = np.random.default_rng(seed)
     rank, kind, amount, peer, tag, op, on = ([] for _ in range(7))
     count, before = 0, None
@@ -25,7 +28,10 @@ def steps(ranks: int, exchanges: list[Pairs], size: int, seed: int = 1) -> isthm
         recv = send + len(source)
         rank += [everyone, source, target]
         kind += [np.full(ranks, 3), np.full(len(source), 1), np.full(len(source), 2)]
-        amount += [random.integers(5_000_000, 10_000_000, ranks), np.full(2 * len(source), size)]
+        amount += [
+            random.integers(5_000_000 // clock, 10_000_000 // clock, ranks) * clock,
+            np.full(2 * len(source), size),
+        ]
         peer += [np.zeros(ranks, np.int64), target, source]
         tag += [np.full(ranks + 2 * len(source), number)]
         if before is not None:
@@ -44,13 +50,13 @@ def dissemination(ranks: int) -> isthmus.Schedule:
     return steps(ranks, [(all_ranks, (all_ranks + (1 << k)) % ranks) for k in range((ranks - 1).bit_length())], 8)
 
 
-def halo(ranks: int, dimensions: int, iterations: int) -> isthmus.Schedule:
+def halo(ranks: int, dimensions: int, iterations: int, clock: int = 1) -> isthmus.Schedule:
     """On a torus of as many ranks on every side as fit."""
     side = round(ranks ** (1 / dimensions))
     grid = np.arange(side**dimensions).reshape((side,) * dimensions)
     there = [np.roll(grid, way, axis).ravel() for axis in range(dimensions) for way in (1, -1)]
     pairs = np.tile(grid.ravel(), 2 * dimensions), np.concatenate(there)
-    return steps(grid.size, [pairs] * iterations, 1024)
+    return steps(grid.size, [pairs] * iterations, 1024, clock=clock)
 
 
 def sparse(ranks: int, iterations: int) -> isthmus.Schedule:
@@ -118,6 +124,7 @@ CASES: tuple[tuple[str, Callable[[], isthmus.Schedule], bool], ...] = (
     ("halo 2-D 1,000^2", lambda: halo(1000000, 2, 2), False),
     ("halo 3-D 10^3", lambda: halo(1000, 3, 50), True),
     ("halo 3-D 40^3", lambda: halo(64000, 3, 5), True),
+    ("halo 3-D 40^3, whole ns", lambda: halo(64000, 3, 5, 1000), True),
     ("halo 3-D 100^3", lambda: halo(1000000, 3, 1), False),
     ("sparse exchange 65,536", lambda: sparse(65536, 5), True),
     ("graph search 65,536", lambda: search(65536, 8), True),

@@ -21,8 +21,12 @@ Simulated simulate_all(const Schedule& schedule, const SimulationOptions& option
                      options.noise.kind == NoiseSpec::Kind::none && !options.stop_at_ties;
   if (options.model != Model::loggops) return simulate_network(schedule, options, std::move(dependencies));
   if (plain && options.windows && fits_windows(schedule, shape, options) && windows_pay(schedule)) {
-    if (auto result = simulate_in_windows(schedule, options, std::move(dependencies))) return *std::move(result);
-    dependencies = Dependencies(schedule);
+    for (Remembered back = remembered(schedule);; back = Remembered::all) {
+      if (auto result = simulate_in_windows(schedule, options, std::move(dependencies), back))
+        return *std::move(result);
+      dependencies = Dependencies(schedule);
+      if (back == Remembered::all) break;
+    }
   }
   return plain ? simulate_plain(schedule, options, std::move(dependencies))
                : simulate_general(schedule, options, std::move(dependencies));

@@ -18,10 +18,11 @@ using namespace schedule;
 using namespace simulate;
 namespace {
 
-std::optional<Simulated> in_windows(const Schedule& schedule, const SimulationOptions& options) {
+std::optional<Simulated> in_windows(const Schedule& schedule, const SimulationOptions& options,
+                                    Remembered back = Remembered::parents) {
   Dependencies dependencies(schedule);
   if (!fits_windows(schedule, dependencies.shape(), options)) return std::nullopt;
-  return simulate_in_windows(schedule, options, std::move(dependencies));
+  return simulate_in_windows(schedule, options, std::move(dependencies), back);
 }
 
 Simulated in_a_queue(const Schedule& schedule, SimulationOptions options) {
@@ -113,7 +114,7 @@ Schedule far_exchange(Random& random, Rank ranks, std::uint32_t steps, std::uint
 }  // namespace
 
 TEST_CASE("windows of time tell the same as one queue, or nothing") {
-  std::size_t fit = 0, told = 0, stuck = 0;
+  std::size_t fit = 0, told = 0, told_by_all = 0, stuck = 0;
   const testing::Sample rounds("windows", 4000, 1300);
   for (const std::size_t round : rounds.cases) {
     CAPTURE(round);
@@ -129,11 +130,15 @@ TEST_CASE("windows of time tell the same as one queue, or nothing") {
     adapt(random, options, schedule.ranks);
     options.detail = once_in(random, 2) ? Detail::finish : Detail::ranks;
     const Simulated queue = in_a_queue(schedule, options);
-    Dependencies dependencies(schedule);
-    if (!fits_windows(schedule, dependencies.shape(), options)) continue;
+    if (!fits_windows(schedule, Dependencies(schedule).shape(), options)) continue;
     ++fit;
-    const auto windows = simulate_in_windows(schedule, options, std::move(dependencies));
+    const auto windows = in_windows(schedule, options), by_all = in_windows(schedule, options, Remembered::all);
+    if (by_all) {
+      ++told_by_all;
+      check_equal(queue, *by_all);
+    }
     if (!windows) continue;
+    CHECK(by_all);
     ++told;
     if (!queue.stuck.empty()) ++stuck;
     check_equal(queue, *windows);
@@ -147,6 +152,7 @@ TEST_CASE("windows of time tell the same as one queue, or nothing") {
   CHECK(fit > rounds.cases.size() * 3 / 4);
   CHECK(told > fit * 3 / 4);
   CHECK(told < fit);
+  CHECK(told_by_all > fit - (fit - told) / 3);
   CHECK(stuck > told / 10);
 }
 
@@ -206,6 +212,9 @@ TEST_CASE("where windows cannot tell an order, the queue does") {
   options.detail = Detail::finish;
   CHECK(!in_windows(schedule, options));
   CHECK(windows_pay(schedule));
+  const auto by_all = in_windows(schedule, options, Remembered::all);
+  REQUIRE(by_all);
+  check_equal(in_a_queue(schedule, options), *by_all);
   const Simulated s = simulate::simulate(schedule, options);
   CHECK(s.finish == simulate_naively(schedule, options).finish);
 }

@@ -16,8 +16,10 @@ using namespace schedule;
 
 /// The place of an event in the order in which events are found out: what the sequence numbers of one queue would tell.
 struct Birth {
+  static constexpr Picoseconds unknown = -2;  ///< as parent
+
   Picoseconds time;      ///< of what found it out; -1: the beginning
-  Picoseconds parent;    ///< and when that had been found out itself
+  Picoseconds parent;    ///< and when that had been found out itself; or its number among the Ancestors
   Rank rank;             ///< where
   std::uint32_t number;  ///< counted there
 };

@@ -29,7 +29,7 @@ struct Posted {
   std::uint32_t op;  // of its rank
   std::uint32_t number;
   Picoseconds time;
-  Picoseconds found;  // see Birth
+  Picoseconds found, parent;  // see Birth; parent: Birth::unknown where there are many
 };
 
 /// A message that no receive has.

@@ -23,8 +23,12 @@ class Unmatched {
       const std::uint32_t found = many_->take_posted(rank, message);
       if (found == Matching::none) return false;
       const Match& m = (*many_)[found];
-      recv = {m.key, static_cast<std::uint32_t>(m.op - s_.op_first[rank]), m.source, m.time,
-              static_cast<Picoseconds>(m.order) - 1};
+      recv = {m.key,
+              static_cast<std::uint32_t>(m.op - s_.op_first[rank]),
+              m.source,
+              m.time,
+              static_cast<Picoseconds>(m.order) - 1,
+              Birth::unknown};
       many_->release(found);
       return true;
     }

@@ -9,6 +9,7 @@
 #include "base/interruption.hpp"
 #include "base/pages.hpp"
 #include "base/prefetch.hpp"
+#include "simulate/engine/ancestors.hpp"
 #include "simulate/engine/breakdown.hpp"
 #include "simulate/engine/event_queue.hpp"
 #include "simulate/engine/mail.hpp"
@@ -24,9 +25,9 @@ namespace isthmus::simulate {
 namespace {
 
 constexpr Picoseconds nothing = std::numeric_limits<Picoseconds>::max();
-constexpr Picoseconds unknown = -2;  // Birth::parent
+constexpr Picoseconds unknown = Birth::unknown;
 
-template <Detail detail>
+template <Detail detail, Remembered back>
 class Windows {
  public:
   Windows(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies)
@@ -94,6 +95,11 @@ class Windows {
   bool before(const Birth& a, const Birth& b) {
     if (a.time != b.time) return a.time < b.time;
     if (a.rank == b.rank) return a.number < b.number;
+    if constexpr (back == Remembered::all) {
+      const int order = ancestors_.compare(a, b);
+      if (order == 0) lost_ = true;
+      return order < 0;
+    }
     if (a.parent != b.parent && a.parent != unknown && b.parent != unknown) return a.parent < b.parent;
     // What is there in the beginning is in the order of ranks, and belongs to the rank that it happens to.
     if (a.parent != -1 || b.parent != -1) lost_ = true;
@@ -249,7 +255,7 @@ class Windows {
       consider(Kind::send, send, [&] { return birth_of(state.sends.front(), rank); });
       consider(Kind::message, message, [&] { return state.messages.front().birth; });
       consider(Kind::matched, matched, [&] { return birth_of(state.matched.front().recv, rank); });
-      if (time > now_ || before(leading_, first)) leading_ = first;
+      if (time > now_ || before(leading_, first)) lead(first);
       now_ = time;
       ++out_.events;
       switch (which) {
@@ -317,10 +323,10 @@ class Windows {
       const std::uint64_t op = (message.what & op_mask) - s_.op_first[key.source];
       return unmatched_.keep(rank, state, {key, static_cast<std::uint32_t>(op), state.cpu});
     }
-    if (recv.time == now_ && recv.found == message.birth.time) lost_ = true;
-    if (recv.time > now_ || (recv.time == now_ && recv.found > message.birth.time)) {
+    if (recv.time > now_ ||
+        (recv.time == now_ && before(message.birth, {recv.found, recv.parent, rank, recv.number}))) {
       // It was posted ahead of its time, which comes only after this.
-      meet_at(state, {recv.found, unknown, recv.op, recv.number}, recv.time);
+      meet_at(state, {recv.found, recv.parent, recv.op, recv.number}, recv.time);
       return;
     }
     release(rank, state, s_.op_first[rank] + recv.op, done);
@@ -336,7 +342,15 @@ class Windows {
       std::swap(*(m - 1), *m);
   }
 
-  Birth next_birth(Rank rank, RankState& state) { return {now_, leading_.time, rank, state.number++}; }
+  Birth next_birth(Rank rank, RankState& state) {
+    if constexpr (back == Remembered::parents) return {now_, leading_.time, rank, state.number++};
+    if (leader_ == unknown) leader_ = ancestors_.add(leading_);
+    return {now_, leader_, rank, state.number++};
+  }
+  void lead(const Birth& birth) {
+    leading_ = birth;
+    leader_ = unknown;
+  }
 
   struct Ready {
     OpKind kind;
@@ -383,7 +397,7 @@ class Windows {
     const Picoseconds posted = std::max({now_, state.cpu, Picoseconds{0}});
     const MatchKey key{op.peer, op.tag, op.comm};
     if (!unmatched_.take_unexpected(rank, state, key))
-      return unmatched_.post(rank, state, {key, waiting.op, waiting.number, posted, now_});
+      return unmatched_.post(rank, state, {key, waiting.op, waiting.number, posted, now_, waiting.parent});
     meet_at(state, waiting, posted);
   }
 
@@ -392,6 +406,7 @@ class Windows {
   void start() {
     now_ = -1;
     leading_ = {-1, -1, 0, 0};
+    leader_ = Ancestors::none;
     for (Rank r = 0; r < s_.ranks; ++r) {
       if ((r & 0xFFF) == 0) interruption_point();
       RankState& state = states_[r];
@@ -482,8 +497,10 @@ class Windows {
   Picoseconds end_ = 0;            // of this one
   Picoseconds arrival_ = nothing;  // of the first message that has been written in it
   Picoseconds now_ = 0;
-  Birth leading_{};    // the last to be found out of those that have happened to the rank at this time
-  bool lost_ = false;  // an order could not be told
+  Birth leading_{};  // the last to be found out of those that have happened to the rank at this time
+  Ancestors ancestors_;
+  Picoseconds leader_ = unknown;  // its number among the ancestors, where it has one
+  bool lost_ = false;             // an order could not be told
   std::vector<Rank> active_;
   std::vector<Ready> ready_;
   Simulated out_;
@@ -492,10 +509,14 @@ class Windows {
 }  // namespace
 
 std::optional<Simulated> simulate_in_windows(const Schedule& schedule, const SimulationOptions& options,
-                                             Dependencies&& dependencies) {
-  if (options.detail == Detail::finish)
-    return Windows<Detail::finish>(schedule, options, std::move(dependencies)).run();
-  return Windows<Detail::ranks>(schedule, options, std::move(dependencies)).run();
+                                             Dependencies&& dependencies, Remembered back) {
+  const auto run = [&]<Detail detail>() {
+    if (back == Remembered::all)
+      return Windows<detail, Remembered::all>(schedule, options, std::move(dependencies)).run();
+    return Windows<detail, Remembered::parents>(schedule, options, std::move(dependencies)).run();
+  };
+  return options.detail == Detail::finish ? run.template operator()<Detail::finish>()
+                                          : run.template operator()<Detail::ranks>();
 }
 
 }  // namespace isthmus::simulate

@@ -49,4 +49,17 @@ bool windows_pay(const Schedule& schedule) {
   return false;
 }
 
+Remembered remembered(const Schedule& schedule) {
+  constexpr Rank sample = 16;
+  constexpr std::size_t some = 64;
+  constexpr std::uint64_t nanosecond = 1000;
+  const Rank step = std::max<Rank>(1, schedule.ranks / sample);
+  for (Rank r = 0; r < schedule.ranks; r += step) {
+    const auto ops = schedule.ops_of(r);
+    for (const Operation& op : ops.first(std::min(ops.size(), some)))
+      if (op.kind == OpKind::calc && op.amount % nanosecond != 0) return Remembered::parents;
+  }
+  return Remembered::all;
+}
+
 }  // namespace isthmus::simulate
