@@ -32,9 +32,10 @@ void loop_apart(const std::byte* in, const std::byte* with, std::byte* __restric
 }
 
 #ifdef __x86_64__
-/// The same for processors with vectors of 32 bytes: half of the instructions. Contraction of products and sums into
-/// one is not allowed, so that results are the same.
+/// The same for processors with vectors of 32 and of 64 bytes: half and a quarter of the instructions. No product and
+/// sum are contracted into one (see CMakeLists.txt), so that results are the same.
 #define ISTHMUS_WIDE __attribute__((target("avx2")))
+#define ISTHMUS_WIDEST __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 template <class T, class F>
 ISTHMUS_WIDE void wide_loop(const std::byte* in, std::byte* inout, std::size_t bytes, const void*) {
   combine_all<T, F>(in, inout, inout, bytes);
@@ -44,12 +45,26 @@ ISTHMUS_WIDE void wide_loop_apart(const std::byte* in, const std::byte* with, st
                                   std::size_t bytes, const void*) {
   combine_all<T, F>(in, with, out, bytes);
 }
+template <class T, class F>
+ISTHMUS_WIDEST void widest_loop(const std::byte* in, std::byte* inout, std::size_t bytes, const void*) {
+  combine_all<T, F>(in, inout, inout, bytes);
+}
+template <class T, class F>
+ISTHMUS_WIDEST void widest_loop_apart(const std::byte* in, const std::byte* with, std::byte* __restrict out,
+                                      std::size_t bytes, const void*) {
+  combine_all<T, F>(in, with, out, bytes);
+}
+#undef ISTHMUS_WIDEST
 #undef ISTHMUS_WIDE
 #endif
 
 template <class T, class F>
 Operator both_of() {
 #ifdef __x86_64__
+  // Processors with vectors of 64 bytes that lack VBMI2 run slower for a while after they have used them.
+  static const bool widest = __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") &&
+                             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (widest) return {widest_loop<T, F>, widest_loop<T, F>, nullptr, widest_loop_apart<T, F>, sizeof(T)};
   static const bool wide = __builtin_cpu_supports("avx2") != 0;
   if (wide) return {wide_loop<T, F>, wide_loop<T, F>, nullptr, wide_loop_apart<T, F>, sizeof(T)};
 #endif
