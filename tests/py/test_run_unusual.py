@@ -96,6 +96,18 @@ def test_sessions(name: str, also: list[str], tmp_path: Path) -> None:
     assert found["ranks"] == 3
 
 
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize("progress", ["", "thread"])
+def test_two_threads_that_call_whatever_there_is(name: str, ranks: int, progress: str, tmp_path: Path) -> None:
+    """Not beside the library's own calls: Open MPI 4.1 and MPICH 4.0 end some of these programs by themselves."""
+    program = compiled("tangled.c", name, tmp_path)
+    more = {"ISTHMUS_PROGRESS": progress}
+    found, printed = run(name, ranks, program, str(ranks), "300", "2", options=("--no-compare",), **more)
+    assert "300 calls, 2 threads, 0 wrong" in printed
+    assert {why for row in found["collectives"] for why in row["left"]} <= {"between two groups of ranks"}
+
+
 ALONE = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0"']
 
 
