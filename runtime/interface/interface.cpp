@@ -53,7 +53,7 @@ bool checking_is_asked_for() {
 /// A thread of ours may call MPI only where the program has asked MPI for that.
 ProgressMode mode_of(const isthmus_job& job, const Joined& joined) {
   const char* given = job.progress != nullptr ? job.progress : std::getenv("ISTHMUS_PROGRESS");
-  const ProgressMode mode = progress_mode(given == nullptr || *given == '\0' ? "none" : given, joined.mates);
+  const ProgressMode mode = progress_mode(given == nullptr || *given == '\0' ? "none" : given, joined.mates, job.ranks);
   if (mode == ProgressMode::none || joined.concurrent) return mode;
   if (job.say != nullptr)
     job.say("progress is made in calls only: a thread would need MPI_THREAD_MULTIPLE from MPI_Init_thread");

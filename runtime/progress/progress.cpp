@@ -57,7 +57,7 @@ std::uint32_t allowed_cores() {
 
 }  // namespace
 
-ProgressMode progress_mode(std::string_view name, std::uint32_t mates) {
+ProgressMode progress_mode(std::string_view name, std::uint32_t mates, std::uint32_t ranks) {
   if (name == "none") return ProgressMode::none;
   if (name == "thread") return ProgressMode::thread;
   if (name == "timer") return ProgressMode::timer;
@@ -65,7 +65,9 @@ ProgressMode progress_mode(std::string_view name, std::uint32_t mates) {
   // A rank that is bound has its cores for itself; others share all of them.
   const auto online = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   const std::uint32_t cores = allowed_cores();
-  return cores > (cores < online ? 1 : mates) ? ProgressMode::thread : ProgressMode::timer;
+  if (cores > (cores < online ? 1 : mates)) return ProgressMode::thread;
+  // To wake a thread takes longer than the messages of a node; between two ranks no message waits for another one.
+  return ranks > 2 && mates < ranks ? ProgressMode::timer : ProgressMode::none;
 }
 
 Progress::Progress(ProgressMode mode, std::shared_ptr<Transport> transport, std::function<bool()> go_on)

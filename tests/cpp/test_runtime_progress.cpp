@@ -2,6 +2,7 @@
 // and one beside it, over a wire in memory.
 #include <doctest/doctest.h>
 #include <isthmus/isthmus.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -163,6 +164,25 @@ TEST_CASE("two ranks that share no memory exchange a long vector at once, others
     for (std::thread& thread : threads) thread.join();
     for (const std::string& algorithm : taken) CHECK(algorithm == (share ? "rabenseifner" : "recursive_doubling"));
   }
+}
+
+TEST_CASE("without a core that is free there is a thread only where it can hide something") {
+  std::vector<runtime::ProgressMode> found;
+  std::thread([&] {
+    cpu_set_t allowed, first;
+    CPU_ZERO(&allowed);
+    CPU_ZERO(&first);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int core = 0;
+    while (!CPU_ISSET(core, &allowed)) ++core;
+    CPU_SET(core, &first);
+    sched_setaffinity(0, sizeof first, &first);
+    found = {runtime::progress_mode("auto", 1, 2),       runtime::progress_mode("auto", 2, 2),
+             runtime::progress_mode("auto", 1000, 1000), runtime::progress_mode("auto", 1, 3),
+             runtime::progress_mode("auto", 4, 8),       runtime::progress_mode("timer", 2, 2)};
+  }).join();
+  using enum runtime::ProgressMode;
+  CHECK((found == std::vector<runtime::ProgressMode>{none, none, none, timer, timer, timer}));
 }
 
 TEST_CASE("a thread that may not call MPI is not started, and other words are refused") {

@@ -104,8 +104,8 @@ typedef struct isthmus_job {
   const char* online;    /* path of a table that isthmus_tune() adds to and later runs start from; blocking calls
                             whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
   /* Who goes on with what is under way while the program does something else: "none"; "thread", which looks every 20 us
-   * and wants a core; "timer", which looks when it expects something to do; "auto", one of these two by the
-   * cores that are free. Default: ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread
+   * and wants a core; "timer", which looks when it expects something to do; "auto", "thread" where
+   * a core is free, otherwise "timer" for more than two ranks of several nodes and "none" for others. Default: ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread
    * too. Over MPI it needs MPI_THREAD_MULTIPLE. */
   const char* progress;
   /* For ofi: HOST:PORT where rank 0 listens while the ranks find each other; it tells them later who has died. Default:
