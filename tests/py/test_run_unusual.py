@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -131,6 +132,35 @@ def test_ranks_of_a_node_in_containers_are_told_so_once(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["collectives"][0]["taken"] > 0
 
 
+@pytest.mark.skipif(
+    subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="namespaces of mounts are not permitted",
+)
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [("size=64k", "No space left on device: /dev/shm is full"), ("ro", "Read-only file system")],
+    ids=["full", "forbidden"],
+)
+def test_without_shared_memory_messages_go_over_mpi(name: str, option: str, words: str, tmp_path: Path) -> None:
+    source = tmp_path / "sums.c"
+    source.write_text(
+        f"{HEAD}int main(void) {{\n  int wrong = 0;\n  MPI_Init(0, 0);\n  for (int i = 0; i < 50; ++i)"
+        ' SUM(MPI_COMM_WORLD, 3);\n  fprintf(stderr, "%d wrong\\n", wrong);\n  MPI_Finalize();\n}\n'
+    )
+    command = [*launcher(name, 3), str(compiled(str(source), name, tmp_path))]
+    if installed(name).mpi.family == "Open MPI":
+        command[1:1] = ["--mca", "btl", "self,tcp"]  # its own shared memory would be missing, too
+    line = [sys.executable, "-m", "isthmus", "run", "--json", "--no-compare", "--", *command]
+    script = f'mount -t tmpfs -o {option} none /dev/shm && exec "$0" "$@"'
+    env = {**os.environ, "UCX_TLS": "tcp,self"}
+    apart = ["unshare", "--mount", "--map-root-user", "sh", "-c", script, *line]
+    done = subprocess.run(apart, capture_output=True, text=True, timeout=300, check=False, env=env)
+    assert len(re.findall(r"\b0 wrong\n", done.stderr)) == 3
+    assert done.stderr.count(words) == done.stderr.count("messages of this node go over MPI\n") == 1
+    assert json.loads(done.stdout)["share"] == 1
+
+
 @pytest.mark.parametrize("name", MPIS)
 def test_a_program_that_leaves_without_finalize_has_its_counts(name: str, tmp_path: Path) -> None:
     source = tmp_path / "leaves.c"
@@ -144,6 +174,21 @@ def test_a_program_that_leaves_without_finalize_has_its_counts(name: str, tmp_pa
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
     assert re.search(r"\b0 wrong\n", done.stderr)
     assert json.loads(done.stdout)["collectives"][0]["taken"] == 5
+
+
+def test_a_table_for_another_number_of_ranks_is_said_by_its_name(tmp_path: Path) -> None:
+    source, table = tmp_path / "sums.c", tmp_path / "of_eight.toml"
+    source.write_text(
+        f"{HEAD}int main(void) {{\n  int wrong = 0;\n  MPI_Init(0, 0);\n  SUM(MPI_COMM_WORLD, 3);\n"
+        '  fprintf(stderr, "%d wrong\\n", wrong);\n  MPI_Finalize();\n}\n'
+    )
+    tune = ["tune", "allreduce", "--machine", "eos", "--ranks", "8", "-o", str(table)]
+    subprocess.run([sys.executable, "-m", "isthmus", *tune], check=True, capture_output=True)
+    program = compiled(str(source), MPIS[0], tmp_path)
+    found, printed = run(MPIS[0], 3, program, options=("--no-compare", "--collectives", str(table)))
+    assert len(re.findall(r"\b0 wrong\n", printed)) == 3
+    assert printed.count("of_eight.txt: allreduce was tuned for 8 ranks, not for 3: the default is taken\n") == 1
+    assert found["share"] == 1
 
 
 @pytest.mark.parametrize("name", MPIS)

@@ -156,6 +156,6 @@ def _table(collectives: tuple[str, ...]) -> Iterator[Path | None]:
     if len(collectives) > 1 or "=" in collectives[0].partition(":")[0]:
         raise InvalidInput(f"--collectives {' '.join(collectives)}: give one decision table for a command after --")
     with tempfile.TemporaryDirectory(prefix="isthmus-table-") as folder:
-        path = Path(folder) / "decisions.txt"
+        path = Path(folder) / f"{Path(collectives[0]).stem}.txt"  # what is said of it names it
         export(read_decisions(collectives[0]), "isthmus").save(path)
         yield path
