@@ -54,7 +54,7 @@ int isthmus_fence_elsewhere(isthmus_space* space) {
 int isthmus_read_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes,
                            isthmus_access access) {
   return access_to(space, "isthmus_read", rank, offset, bytes, access, [&](const char* at) {
-    if (at == nullptr) space->far->get(rank, offset, to, bytes);
+    if (at == nullptr) space->far->read(rank, offset, to, bytes);
     else copy_out_of(at, to, bytes);
   });
 }
@@ -62,7 +62,7 @@ int isthmus_read_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64
 int isthmus_write_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
                             isthmus_access access) {
   return access_to(space, "isthmus_write", rank, offset, bytes, access, [&](char* at) {
-    if (at == nullptr) space->far->put(rank, offset, from, bytes);
+    if (at == nullptr) space->far->write(rank, offset, from, bytes);
     else copy_into(at, from, bytes);
   });
 }

@@ -73,11 +73,11 @@ template <class T>
 int run_far(isthmus_space* space, std::uint32_t rank, std::uint64_t offset, isthmus_element element,
             isthmus_atomic_operator operation, const void* operand, const void* expected, void* before) {
   return guarded_space(space, [&] {
-    space->outside("isthmus_atomic");
+    if (rank != space->head.rank) space->outside("isthmus_atomic");
     T scratch{};  // whether there is such an operator
     apply(scratch, operation, T{}, &scratch);
     const std::uint64_t found =
-        space->far->atomic(rank, offset, element, operation, bits_of<T>(operand), bits_of<T>(expected));
+        space->far->amend(rank, offset, element, operation, bits_of<T>(operand), bits_of<T>(expected));
     if (before != nullptr) std::memcpy(before, &found, sizeof(T));
     return ISTHMUS_DONE;
   });
@@ -88,7 +88,8 @@ int run(isthmus_space* space, std::uint32_t rank, std::uint64_t offset, isthmus_
         isthmus_atomic_operator operation, const void* operand, const void* expected, void* before) {
   char* const at = space->near("isthmus_atomic", rank, offset, sizeof(T));
   require(offset % sizeof(T) == 0, "isthmus_atomic: offset ", offset, " is not a multiple of ", sizeof(T));
-  if (at == nullptr) return run_far<T>(space, rank, offset, element, operation, operand, expected, before);
+  if (at == nullptr || (space->far != nullptr && space->far->changes_by_windows()))
+    return run_far<T>(space, rank, offset, element, operation, operand, expected, before);
   const T found =
       apply(*reinterpret_cast<T*>(at), operation, operand == nullptr ? T{} : *static_cast<const T*>(operand), expected);
   if (before != nullptr) *static_cast<T*>(before) = found;

@@ -1,5 +1,6 @@
 #include "runtime/pgas/far.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -28,7 +29,7 @@ std::uint32_t Far::begin(std::uint32_t parts) {
   }
   const std::uint32_t number = spare_.back();
   spare_.pop_back();
-  operations_[number] = {parts, 0, 0, operations_[number].uses};
+  operations_[number] = {parts, 0, 0, operations_[number].uses, false};
   return number;
 }
 
@@ -43,10 +44,21 @@ isthmus_event Far::event_of(std::uint32_t number) const {
   return static_cast<isthmus_event>(operations_[number].uses) << 32 | number;
 }
 
-bool Far::is_done(isthmus_event event) const {
+bool Far::is_settled(Operation& one) {
+  if (one.left > 0) return false;
+  if (std::exchange(one.windows, false)) windows_->settle();
+  return true;
+}
+
+bool Far::is_done(isthmus_event event) {
   const auto number = static_cast<std::uint32_t>(event);
   if (number == 0 || number >= operations_.size()) return true;
-  return operations_[number].uses != static_cast<std::uint32_t>(event >> 32) || operations_[number].left == 0;
+  return operations_[number].uses != static_cast<std::uint32_t>(event >> 32) || is_settled(operations_[number]);
+}
+
+bool Far::through_windows(std::size_t bytes) const {
+  if (windows_ == nullptr) return false;
+  return bytes > post_.most() ? windows_->use().alone : windows_->use().begun;
 }
 
 void Far::forget(isthmus_event event) {
@@ -64,7 +76,7 @@ isthmus_event Far::close_region() { return event_of(std::exchange(region_, 0)); 
 
 Far::Operation Far::end(std::uint32_t number, Rank rank) {
   post_.await(space_.team.member(rank));
-  space_.wait_until([&] { return operations_[number].left == 0; });
+  space_.wait_until([&] { return is_settled(operations_[number]); });
   post_.await(MpiTransport::nobody);
   operations_[number].uses = (operations_[number].uses + 1) & most_uses;
   spare_.push_back(number);
@@ -98,11 +110,35 @@ void Far::send(Rank rank, Letter& letter, std::size_t bytes) { post_.send(space_
 // -- what this rank asks for
 
 void Far::put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes) {
-  wait(begin_put(rank, offset, from, bytes, false), rank);
+  if (windows_ == nullptr) return wait(begin_put(rank, offset, from, bytes, false), rank);
+  windows_->put(rank, offset, from, bytes);
+  windows_->flush(rank);
+  go_on_seldom();
 }
 
 void Far::get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
-  wait(begin_get(rank, offset, to, bytes, false), rank);
+  if (windows_ == nullptr) return wait(begin_get(rank, offset, to, bytes, false), rank);
+  windows_->get(rank, offset, to, bytes);
+  windows_->flush(rank);
+  go_on_seldom();
+}
+
+/// What goes through windows needs nobody, but others may wait for this rank.
+void Far::go_on_seldom() {
+  constexpr std::uint32_t seldom = 32;
+  if (++through_ % seldom == 0) space_.go_on();
+}
+
+void Far::write(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes) {
+  const std::uint32_t number = begin(0);
+  ask_to_put(rank, offset, from, bytes, number);
+  end(number, rank);
+}
+
+void Far::read(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
+  const std::uint32_t number = begin(0);
+  ask_to_get(rank, offset, to, bytes, number);
+  end(number, rank);
 }
 
 isthmus_event Far::begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit) {
@@ -118,6 +154,16 @@ isthmus_event Far::begin_get(Rank rank, std::uint64_t offset, void* to, std::siz
 }
 
 void Far::put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number) {
+  if (through_windows(bytes)) {
+    windows_->put(rank, offset, from, bytes);
+    windows_->mark(rank);
+    operations_[number].windows = true;
+    return;
+  }
+  ask_to_put(rank, offset, from, bytes, number);
+}
+
+void Far::ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number) {
   const bool large = bytes > post_.most();
   operations_[number].left += large ? 2 : 1;
   Letter& letter = ask(rank, large ? What::put_large : What::put, number);
@@ -131,6 +177,16 @@ void Far::put_part(Rank rank, std::uint64_t offset, const void* from, std::size_
 }
 
 void Far::get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number) {
+  if (through_windows(bytes)) {
+    windows_->get(rank, offset, to, bytes);
+    windows_->mark(rank);
+    operations_[number].windows = true;
+    return;
+  }
+  ask_to_get(rank, offset, to, bytes, number);
+}
+
+void Far::ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number) {
   const bool large = bytes > post_.most();
   ++operations_[number].left;
   Letter& letter = ask(rank, large ? What::get_large : What::get, number);
@@ -160,7 +216,12 @@ std::uint64_t Far::keep_places(std::vector<std::uint64_t>&& words) {
 }
 
 void Far::set(Rank rank, std::uint64_t offset, int value, std::size_t bytes) {
-  wait(begin_set(rank, offset, value, bytes, false), rank);
+  if (windows_ == nullptr) return wait(begin_set(rank, offset, value, bytes, false), rank);
+  constexpr std::size_t most = 64 << 10;
+  const std::vector<unsigned char> filled(std::min(bytes, most), static_cast<unsigned char>(value));
+  for (std::size_t done = 0; done < bytes; done += most)
+    windows_->put(rank, offset + done, filled.data(), std::min(bytes - done, most));
+  windows_->flush(rank);
 }
 
 isthmus_event Far::begin_set(Rank rank, std::uint64_t offset, int value, std::size_t bytes, bool implicit) {
@@ -201,6 +262,12 @@ std::uint64_t Far::atomic(Rank rank, std::uint64_t offset, isthmus_element eleme
   letter.values[1] = expected;
   send(rank, letter);
   return end(number, rank).value;
+}
+
+std::uint64_t Far::amend(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
+                         std::uint64_t operand, std::uint64_t expected) {
+  if (!changes_by_windows()) return atomic(rank, offset, element, with, operand, expected);
+  return windows_->change(rank, offset, element, with, operand, expected);
 }
 
 std::int32_t Far::allocate(std::uint64_t bytes, std::uint64_t& offset) {

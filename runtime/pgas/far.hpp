@@ -1,5 +1,5 @@
 // What a space does with the memory of ranks with which this one shares none: it asks them for it, and does what they
-// ask for. See post.hpp.
+// ask for (see post.hpp), or reads and writes it through windows (see windows.hpp).
 //
 // Whatever changes memory is done when the other rank has said so: then whoever is told of it afterwards, in whatever
 // way, finds the bytes.
@@ -15,6 +15,7 @@
 
 #include "runtime/pgas/packing.hpp"
 #include "runtime/pgas/post.hpp"
+#include "runtime/pgas/windows.hpp"
 
 namespace isthmus::runtime {
 
@@ -48,10 +49,14 @@ class Far final : public Post::Receiver {
   /// `number`: see Post::next(); `packed`: the longest piece that is, where 0 is not given.
   Far(isthmus_space& space, Post& post, std::uint32_t number, std::uint64_t packed);
   ~Far() override { post_.leave(number_); }
+  void use(std::unique_ptr<Windows> windows) { windows_ = std::move(windows); }
 
   /// These wait until it is done; offsets are inside the space. They throw Failed.
   void put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes);
   void get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes);
+  /// The same of an element, which is read and written whole: by that rank, as MPI does not promise it of windows.
+  void write(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes);
+  void read(Rank rank, std::uint64_t offset, void* to, std::size_t bytes);
   /// These wait only until there is credit; `implicit`: counted by the region that is open, or by the space, and the
   /// event is 0.
   isthmus_event begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit);
@@ -72,20 +77,25 @@ class Far final : public Post::Receiver {
   Letter& ask_for_pieces(Rank rank, bool puts, std::uint32_t number);
   std::uint64_t keep_places(std::vector<std::uint64_t>&& words);
   void send_pieces(Rank rank, Letter& letter, std::size_t bytes) { send(rank, letter, bytes); }
-  [[nodiscard]] bool is_done(isthmus_event event) const;
+  bool is_done(isthmus_event event);
   /// Forgets one that is done.
   void forget(isthmus_event event);
   void open_region();
   isthmus_event close_region();
   /// Whether all is done that no region counts.
-  [[nodiscard]] bool is_implicit_done() const { return operations_[0].left == 0; }
+  bool is_implicit_done() { return is_settled(operations_[0]); }
   void set(Rank rank, std::uint64_t offset, int value, std::size_t bytes);
   isthmus_event begin_set(Rank rank, std::uint64_t offset, int value, std::size_t bytes, bool implicit);
   void put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
                   std::uint64_t add);
-  /// Bits of the operands and of what was there before.
+  /// Bits of the operands and of what was there before; by the processor of that rank.
   std::uint64_t atomic(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
                        std::uint64_t operand, std::uint64_t expected);
+  /// Whether programs change elements through windows, also those of this rank.
+  [[nodiscard]] bool changes_by_windows() const { return windows_ != nullptr && windows_->use().atomics; }
+  /// The same as atomic(), by whatever programs change elements.
+  std::uint64_t amend(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
+                      std::uint64_t operand, std::uint64_t expected);
   std::int32_t allocate(std::uint64_t bytes, std::uint64_t& offset);
   std::int32_t release(Rank rank, std::uint64_t offset);
   /// Sees to it that symmetric memory up to there has pages on all ranks that are far; the first that has none, and
@@ -120,8 +130,15 @@ class Far final : public Post::Receiver {
     std::int32_t status = 0;
     std::uint64_t value = 0;
     std::uint32_t uses = 0;  ///< of its number, which events tell apart
+    bool windows = false;    ///< some of it went through them and has not been flushed
   };
 
+  /// Whether all of it is done; flushes windows once the rest is.
+  bool is_settled(Operation& one);
+  [[nodiscard]] bool through_windows(std::size_t bytes) const;
+  void go_on_seldom();
+  void ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number);
+  void ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number);
   std::uint32_t begin(std::uint32_t parts);
   /// An operation of so many parts, by itself or with others.
   std::uint32_t begin(std::uint32_t parts, bool implicit);
@@ -146,6 +163,8 @@ class Far final : public Post::Receiver {
   Way way_;
   std::vector<std::vector<std::uint64_t>> kept_;  // where the pieces of answers belong
   std::vector<std::uint64_t> spare_kept_;
+  std::unique_ptr<Windows> windows_;
+  std::uint32_t through_ = 0;         // transfers, to see when to look for others
   std::vector<std::uint64_t> pages_;  // by rank: up to where symmetric memory is known to have them
 };
 

@@ -48,6 +48,8 @@ class Post final : public MpiTransport::Listener {
   /// That of a transport; null where all ranks share memory. Throws TransportError.
   static Post* of(Transport& transport);
 
+  /// What letters go over.
+  [[nodiscard]] MpiTransport& wire() const { return far_; }
   /// No space here has this number or a higher one.
   [[nodiscard]] std::uint32_t next() const { return static_cast<std::uint32_t>(receivers_.size()); }
   void enter(std::uint32_t number, Receiver& receiver);

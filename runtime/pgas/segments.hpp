@@ -55,6 +55,7 @@ struct Control {
   HeapPlaces symmetric, local;
   std::atomic<std::uint64_t> taken[2];  ///< bytes that have pages, of symmetric and of local memory
   LockNode nodes[most_locks];
+  std::atomic<std::uint64_t> tried;  ///< see Windows
 };
 
 /// So many bytes, or as few more as make whole pages.

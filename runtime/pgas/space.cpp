@@ -122,6 +122,7 @@ void isthmus_space::reach_far(std::uint64_t packed) {
     far = std::make_unique<Far>(*this, *post, *std::max_element(numbers.begin(), numbers.end()), packed);
   }
   gathered(team, next);
+  far->use(Windows::of(*this, post->wire()));
 }
 
 isthmus_space::~isthmus_space() {

@@ -75,6 +75,18 @@ typedef struct isthmus_wire {
    * before the receiver has been asked: nobody answers while the program computes. 0: they are asked for. */
   uint64_t piece;
   const char* name; /* what messages go over, for words of errors; default: "MPI" */
+  /* Windows: memory that other ranks read and write by themselves. NULL: there are none. All `count` ranks of `members`
+   * open one together, with memory of their own, and close it; 1: it cannot be had. `failed`: as of close(). */
+  int (*open_window)(void* data, const uint32_t* members, uint32_t count, void* memory, uint64_t bytes, void** window);
+  void (*close_window)(void* window, int failed);
+  /* `rank`: its place in `members`. At most `most` bytes. put() and get() are done when flush() of that rank returns,
+   * change() when it returns itself: an atomic operation, of an isthmus_element of 4 or 8 bytes, by an
+   * isthmus_atomic_operator, with the bits of all values. NULL: there are none through windows. */
+  int (*put)(void* window, uint32_t rank, uint64_t at, const void* from, uint64_t bytes);
+  int (*get)(void* window, uint32_t rank, uint64_t at, void* to, uint64_t bytes);
+  int (*flush)(void* window, uint32_t rank);
+  int (*change)(void* window, uint32_t rank, uint64_t at, uint32_t element, uint32_t operation, uint64_t operand,
+                uint64_t expected, uint64_t* before);
 } isthmus_wire;
 
 /* Processes for which this number is the same can share memory: they see one /dev/shm of one kernel. */

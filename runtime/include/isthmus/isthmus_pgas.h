@@ -10,7 +10,8 @@
  *
  * A place in the space is a rank and an offset in its memory. Every function returns a status as those of isthmus.h do.
  * One thread at a time may use a space, and its team. Ranks of a node share memory; between nodes everything goes over
- * the MPI of isthmus_join_mpi(), and is carried out when the other rank is in a call of the library. */
+ * the MPI of isthmus_join_mpi(): through its windows where that is better (ISTHMUS_WINDOWS), or carried out when the
+ * other rank is in a call of the library. */
 #ifndef ISTHMUS_PGAS_H
 #define ISTHMUS_PGAS_H
 

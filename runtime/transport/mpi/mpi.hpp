@@ -91,6 +91,9 @@ class MpiTransport final : public Transport {
   /// Whether it is known that messages go over a network, which sends long ones unasked.
   [[nodiscard]] bool is_network() const { return wire_.piece != 0 || wire_.name != nullptr; }
   using Transport::note;
+  /// For windows, see window.hpp.
+  [[nodiscard]] const isthmus_wire& wire() const { return wire_; }
+  void fail_for_wire(std::int64_t status = -1);
 
  private:
   enum class What : std::uint8_t { free, send, recv, header_out, bytes_out, header_in, bytes_in, early_in, alarm };
@@ -147,7 +150,6 @@ class MpiTransport final : public Transport {
   void early_came(std::uint64_t number);
   void hear_alarms();
   void watch_silence(bool idle);
-  void fail_for_wire(std::int64_t status = -1);
   [[nodiscard]] std::string differ(const Message& message, std::uint64_t sent) const;
 
   static constexpr std::uint32_t most_window = 1 << 15;
