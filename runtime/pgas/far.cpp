@@ -61,6 +61,11 @@ bool Far::through_windows(std::size_t bytes) const {
   return bytes > post_.most() ? windows_->use().alone : windows_->use().begun;
 }
 
+/// Long messages need no copy, as windows that need the other rank do not either.
+bool Far::waits_through_windows(std::size_t bytes) const {
+  return windows_ != nullptr && (windows_->use().alone || bytes <= post_.most());
+}
+
 void Far::forget(isthmus_event event) {
   const auto number = static_cast<std::uint32_t>(event);
   if (number == 0 || number >= operations_.size() ||
@@ -110,14 +115,14 @@ void Far::send(Rank rank, Letter& letter, std::size_t bytes) { post_.send(space_
 // -- what this rank asks for
 
 void Far::put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes) {
-  if (windows_ == nullptr) return wait(begin_put(rank, offset, from, bytes, false), rank);
+  if (!waits_through_windows(bytes)) return wait(begin_put(rank, offset, from, bytes, false), rank);
   windows_->put(rank, offset, from, bytes);
   windows_->flush(rank);
   go_on_seldom();
 }
 
 void Far::get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
-  if (windows_ == nullptr) return wait(begin_get(rank, offset, to, bytes, false), rank);
+  if (!waits_through_windows(bytes)) return wait(begin_get(rank, offset, to, bytes, false), rank);
   windows_->get(rank, offset, to, bytes);
   windows_->flush(rank);
   go_on_seldom();
@@ -216,7 +221,7 @@ std::uint64_t Far::keep_places(std::vector<std::uint64_t>&& words) {
 }
 
 void Far::set(Rank rank, std::uint64_t offset, int value, std::size_t bytes) {
-  if (windows_ == nullptr) return wait(begin_set(rank, offset, value, bytes, false), rank);
+  if (!waits_through_windows(bytes)) return wait(begin_set(rank, offset, value, bytes, false), rank);
   constexpr std::size_t most = 64 << 10;
   const std::vector<unsigned char> filled(std::min(bytes, most), static_cast<unsigned char>(value));
   for (std::size_t done = 0; done < bytes; done += most)

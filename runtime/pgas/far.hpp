@@ -135,7 +135,9 @@ class Far final : public Post::Receiver {
 
   /// Whether all of it is done; flushes windows once the rest is.
   bool is_settled(Operation& one);
+  /// What is waited for later, and at once.
   [[nodiscard]] bool through_windows(std::size_t bytes) const;
+  [[nodiscard]] bool waits_through_windows(std::size_t bytes) const;
   void go_on_seldom();
   void ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number);
   void ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number);

@@ -25,7 +25,9 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return request.param, compile_c(HERE / "pgas_windows.c", folder / "windows", f"mpicc.{request.param}", "-std=c11")
 
 
-@pytest.mark.sampled(3, always=["openmpi-mpi-always-4", "mpich-mpi-always-3", "mpich-nodes of 2-always-5"])
+@pytest.mark.sampled(
+    3, always=["openmpi-atomics-mpi-always-4", "mpich-atomics-mpi-always-3", "mpich-several-nodes of 2-always-5"]
+)
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5])
 @pytest.mark.parametrize("how", ["always", "auto", "never"])
 @pytest.mark.parametrize("way", WAYS)
