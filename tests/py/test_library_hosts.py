@@ -37,12 +37,14 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 class Job:
     """Eight ranks under way; what they say is in a file, as a launcher that fails does not pass it on."""
 
-    def __init__(self, program: tuple[str, Path], there: emulated_hosts.Hosts, options: list[str], words: list[str]):
+    def __init__(
+        self, program: tuple[str, Path], there: emulated_hosts.Hosts, options: list[str], words: list[str], **env: str
+    ):
         flavour, path = program
         self.there = there
         self.file = there.folder / "said"
         launcher = there.openmpi(2) if flavour == "openmpi" else there.mpich(2)
-        own = {"ISTHMUS_TEST": "nodes", "ISTHMUS_SILENCE": "4", "ISTHMUS_SAID": str(self.file)}
+        own = {"ISTHMUS_TEST": "nodes", "ISTHMUS_SILENCE": "4", "ISTHMUS_SAID": str(self.file), **env}
         exported = [word for name in own for word in ("-x", name)] if flavour == "openmpi" else []
         command = [*there.inside(), launcher[0], *options, *exported, *launcher[1:], str(path), *words]
         with (there.folder / "launcher").open("w") as log:
@@ -72,11 +74,13 @@ class Job:
 
 
 @contextmanager
-def job(program: tuple[str, Path], words: list[str], lenient: bool = False, hosts: int = 4) -> Iterator[Job]:
+def job(
+    program: tuple[str, Path], words: list[str], lenient: bool = False, hosts: int = 4, **env: str
+) -> Iterator[Job]:
     """Hosts and a job on them; at the end both are gone, and nothing of it is left in shared memory."""
     before = set(Path("/dev/shm").glob("isthmus-mpi-*"))
     with emulated_hosts.hosts(hosts, "200mbit") as there:
-        running = Job(program, there, LENIENT[program[0]] if lenient else [], words)
+        running = Job(program, there, LENIENT[program[0]] if lenient else [], words, **env)
         try:
             yield running
         finally:

@@ -16,11 +16,23 @@ pytestmark = pytest.mark.skipif(bool(OBSTACLE), reason=f"hosts of namespaces: {O
 __all__ = ["program"]  # a fixture
 
 
-@pytest.mark.sampled(1)
-def test_every_operation(program: tuple[str, Path]) -> None:
+#: Hosts, and what is set: pieces alone and packed, windows of MPI where it makes them.
+SETTINGS = {
+    "2": (2, {}),
+    "2-alone": (2, {"ISTHMUS_PACKED": "1"}),
+    "2-windows": (2, {"ISTHMUS_WINDOWS": "always"}),
+    "4": (4, {}),
+    "4-packed": (4, {"ISTHMUS_PACKED": "100000"}),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_operation(program: tuple[str, Path], setting: str) -> None:
     """MPICH 4.0.2 over UCX does not always come back from MPI_Finalize: nobody waits for that here."""
     program[1].parent.chmod(0o755)
-    with job(program, ["3", "calls", "2"], hosts=2) as running:
+    hosts, env = SETTINGS[setting]
+    with job(program, ["3", "calls", "2"], hosts=hosts, **env) as running:
         running.file = running.there.folder / "launcher"
         assert running.said(r"^(all done|rank \d: .*)$") == ["all done"]
 
