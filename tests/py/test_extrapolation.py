@@ -12,7 +12,8 @@ import isthmus
 from isthmus import ProgramBuilder
 from isthmus.cli import main
 from isthmus.errors import InvalidInput, ParseError
-from isthmus.extrapolation import Blueprint, deviation, difference, fit, generate, text
+from isthmus.extrapolation import Blueprint, deviation, difference, fit, generate, leave_out_largest, text
+from isthmus.extrapolation.assemble import Compact, assemble
 from isthmus.extrapolation.text import parse_text
 
 
@@ -251,3 +252,68 @@ def test_what_differs_is_said_in_words() -> None:
         "allreduce, peer 0, tag 0, 16 bytes, on a communicator of 2 ranks"
     )
     assert difference(one(4), one(4)) is None
+
+
+def blocks_of(points: int):  # type: ignore[no-untyped-def]
+    """A ring of ranks, each of which sends its part of so many points, cut evenly."""
+
+    def make(ranks: int) -> isthmus.Program:
+        b = ProgramBuilder(ranks)
+        rank = np.arange(ranks)
+        size = 8 * (points * (rank + 1) // ranks - points * rank // ranks)
+        b.isend(None, (rank + 1) % ranks, size)
+        b.irecv(None, (rank - 1) % ranks, size[(rank - 1) % ranks])
+        b.waitall(None)
+        return b.build()
+
+    return make
+
+
+def test_extents_that_do_not_divide_are_said() -> None:
+    """A formula that is exact in all recordings gives a fraction; one more recording shows the cut."""
+    make = blocks_of(60)
+    program = generate(fitted(make, (4, 10, 15)), 49)
+    assert "100 % of the bytes come from a formula that gives a fraction here" in program.origin
+    assert difference(make(49), program) is not None
+    assert "fraction" not in generate(fitted(make, (4, 10, 15)), 20).origin
+    known = fitted(make, (4, 10, 15, 16))
+    assert "of these" not in generate(known, 49).origin
+    assert difference(make(49), generate(known, 49)) is None
+
+
+def test_boxes_of_another_kind_are_said() -> None:
+    blueprint = fitted(skeleton("cth:steps=1,exchanges=2,sums=2"))
+    assert "depend on a box of 5 x 5 x 4 ranks" in generate(blueprint, 100).origin
+    assert "of these" not in generate(blueprint, 125).origin
+
+
+@pytest.mark.parametrize("points", [60, 64])
+def test_the_largest_recording_left_out(points: int) -> None:
+    """60 points divide by all but the largest number of ranks, 64 by none but the first."""
+    given = [(str(n), blocks_of(points)(n), {}) for n in (4, 10, 15, 49)]
+    left_out = leave_out_largest(given)
+    assert left_out is not None
+    name, found = left_out
+    assert name == "49"
+    assert (found.first == "") == (points == 64)
+    assert leave_out_largest(given[:3]) is None
+
+
+def test_events_by_rank() -> None:
+    """Whole columns beside events that are appended to lists."""
+    rng = np.random.default_rng(3)
+    ranks, chunks = 5000, []
+    expected: list[list[tuple[int, int]]] = [[] for _ in range(ranks)]
+    for number in range(9):
+        rank = np.flatnonzero(rng.random(ranks) < rng.choice([0.01, 0.5, 1.0]))
+        many = rng.integers(-2, 2**40, len(rank)) if number % 2 else number
+        chunks.append({"rank": rank, "kind": number, "amount": many})
+        for one, value in zip(rank.tolist(), np.broadcast_to(many, len(rank)).tolist(), strict=True):
+            expected[one].append((number, value))
+    compact = Compact()
+    small = [{name: value if name == "rank" else compact.number(value) for name, value in c.items()} for c in chunks]
+    first, made = assemble(small, ranks, {"kind": np.uint8, "amount": np.int64, "phase": np.uint32}, {"phase": 7})
+    assert np.diff(first.astype(np.int64)).tolist() == list(map(len, expected))
+    flat = [pair for row in expected for pair in row]
+    assert list(zip(made["kind"].tolist(), made["amount"].tolist(), strict=True)) == flat
+    assert (made["phase"] == 7).all()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def fit(
     files: tuple[str, ...], scaling: str | None, checks: tuple[str, ...], output: str | None, as_json: bool
 ) -> None:
-    from ..extrapolation import deviation, generate
+    from ..extrapolation import deviation, generate, leave_out_largest
     from ..extrapolation import fit as fit_
 
     given = [_recording(text) for text in files]
@@ -51,9 +51,14 @@ def fit(
     _check_scaling(scaling, given)
     blueprint = fit_(given)
     results = []
+    left_out = leave_out_largest(given)
+    if left_out is not None:
+        name, found = left_out
+        ranks = blueprint.sizes[-1]
+        results.append({"file": name, "ranks": ranks, "left_out": True} | found._asdict())
     for name, program, parameters in held:
         made = generate(blueprint, program.ranks, parameters)
-        results.append({"file": name, "ranks": program.ranks} | deviation(program, made)._asdict())
+        results.append({"file": name, "ranks": program.ranks, "left_out": False} | deviation(program, made)._asdict())
     _tell(blueprint, output, as_json, results)
 
 
@@ -149,12 +154,15 @@ def _tell(blueprint: Blueprint, output: str | None, as_json: bool, checks: list[
     )
     parts = ", ".join(f"{percent(share)} {label}" for label, share in shares.items() if share)
     words = ", ".join(map(str, blueprint.sizes))
-    click.echo(f"\nBytes of the recording{'s' * (len(blueprint.sizes) > 1)} of {words} ranks: {parts or 'none'}.")
+    several = len(blueprint.sizes) > 1
+    how = " in recordings left out one by one" * (several and shares["exact"] > 0)
+    click.echo(f"\nBytes of the recording{'s' * several} of {words} ranks: {parts or 'none'}{how}.")
     for one in checks:
         verdict = "every call is the same" if not one["first"] else f"the first call that differs: {one['first']}"
+        how = ", from the others" * one["left_out"]
         click.echo(
-            f"{one['file']}, {one['ranks']} ranks: {verdict}; {one['cells']} cells of the matrix differ, bytes of a "
-            f"rank by {percent(one['bytes'])} at most, numbers of collectives are "
+            f"{one['file']}, {one['ranks']} ranks{how}: {verdict}; {one['cells']} cells of the matrix differ, bytes "
+            f"of a rank by {percent(one['bytes'])} at most, numbers of collectives are "
             f"{'the same' if one['collectives'] else 'different'}"
         )
     if output is not None:

@@ -12,8 +12,10 @@
 - ``families``: communicators
 - ``fit``: the verb: a blueprint from recordings
 - ``blueprint``: an outline whose numbers are rules
+- ``assemble``: calls of many ranks at a time as columns
 - ``generate``: the program of any number of ranks
 - ``text``: blueprints as text
+- ``doubts``: what is exact in all recordings and yet not proved at another number of ranks
 - ``compare``: whether two programs make the same calls
 - ``report``: how certain each call of a blueprint is
 """
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 from .blueprint import Blueprint
 from .compare import Deviation, Difference, deviation, difference
-from .fit import FEWEST, fit
+from .fit import FEWEST, fit, leave_out_largest
 from .generate import generate
 from .text import read, text
 
@@ -35,6 +37,7 @@ __all__ = [
     "difference",
     "fit",
     "generate",
+    "leave_out_largest",
     "read",
     "text",
 ]

@@ -136,8 +136,11 @@ class Blueprint:
             out[labels[step.number]] += step.share
         return out
 
-    def origin(self, ranks: int) -> str:
-        """Where a program of so many ranks comes from, as a sentence; nothing for a number that was recorded."""
+    def origin(self, ranks: int, unproved: str = "") -> str:
+        """Where a program of so many ranks comes from, as a sentence; nothing for a number that was recorded.
+
+        ``unproved`` says which bytes may differ there though they are exact in the recordings.
+        """
         sizes = self.sizes
         if ranks in sizes:
             return ""
@@ -150,4 +153,5 @@ class Blueprint:
         )
         shares = self.shares()
         parts = ", ".join(f"{percent(share)} of the bytes {label}" for label, share in shares.items() if share)
-        return f"{how} recordings of {words}: {parts or 'no bytes'}"
+        parts = parts.replace("exact", "exact in recordings left out")
+        return f"{how} recordings of {words}: {parts or 'no bytes'}" + (f"; of these, {unproved}" if unproved else "")

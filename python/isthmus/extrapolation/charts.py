@@ -7,7 +7,7 @@ and back. Grids are those of MPI_Dims_create, with their sides in any order, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -85,16 +85,24 @@ class Grid:
 
     def peers(self, symbol: Symbol, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """For every rank its peer, and whether the step leaves the box."""
-        sides = np.array(self.sides(ranks))[:, None]
-        there = self.place(np.arange(ranks), ranks) + np.array(symbol)[:, None]
-        left = (there < 0) | (there >= sides)
-        left[list(self.around)] = False
-        outside = left.any(0)
-        return np.ravel_multi_index(tuple(there % sides), tuple(sides[:, 0])), outside
+        return _steps(self, symbol, ranks)
 
     def text(self, symbol: Symbol) -> str:
         """The symbol, for people."""
         return f"{self.name}({','.join(f'{step:+d}' if step else '0' for step in symbol)})"
+
+
+@lru_cache(maxsize=8)
+def _steps(grid: Grid, symbol: Symbol, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """See :meth:`Grid.peers`: calls that follow each other go the same few ways."""
+    sides = np.array(grid.sides(ranks))[:, None]
+    there = grid.place(np.arange(ranks), ranks) + np.array(symbol)[:, None]
+    left = (there < 0) | (there >= sides)
+    left[list(grid.around)] = False
+    outside = left.any(0)
+    peers = np.ravel_multi_index(tuple(there % sides), tuple(sides[:, 0]))
+    peers.flags.writeable = outside.flags.writeable = False
+    return peers, outside
 
 
 @dataclass(frozen=True)

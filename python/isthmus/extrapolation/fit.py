@@ -15,8 +15,10 @@ from . import observe as observe_
 from . import outline
 from .blueprint import Blueprint, Repeat, Statement, Step
 from .charts import Grid
+from .compare import Deviation, deviation
 from .discover import Data, Hints, discover, discover_peer, discover_times, spread
 from .formulas import variables
+from .generate import generate
 from .rules import Rule, Spread
 from .streams import ADDRESSED, WAITING, Registry, Stream, stream
 from .vocabulary import Vocabulary
@@ -71,6 +73,22 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
     bodies = [[fitter.step(step) for step in body] for body in roles]
     source = tuple((name, one.ranks, dict(one.parameters)) for name, one in zip(names, streams, strict=True))
     return Blueprint(source, dict(streams[-1].parameters), families, role, bodies)
+
+
+def leave_out_largest(programs: Sequence[tuple[str, Program, Mapping[str, int]]]) -> tuple[str, Deviation] | None:
+    """How far the program fitted to all recordings but those of most ranks is from the last of these, and its name.
+
+    None where a fit without them has too few sizes, or is refused.
+    """
+    ordered = sorted(programs, key=lambda one: (one[1].ranks, sorted(one[2].items())))
+    name, largest, parameters = ordered[-1]
+    rest = [one for one in ordered if one[1].ranks < largest.ranks]
+    if len({program.ranks for _, program, _ in rest}) < FEWEST:
+        return None
+    try:
+        return name, deviation(largest, generate(fit(rest), largest.ranks, parameters))
+    except InvalidInput:
+        return None
 
 
 def _check(programs: Sequence[tuple[str, Program, Mapping[str, int]]], alone: bool) -> None:
@@ -228,4 +246,4 @@ class _Fitter:
         return Data(part.where, values)
 
 
-__all__ = ["FEWEST", "Spread", "fit"]
+__all__ = ["FEWEST", "Spread", "fit", "leave_out_largest"]

@@ -163,7 +163,7 @@ def _products(names: Sequence[str], first: Sequence[Product], runs: Sequence[Map
             single += [Product((("P", Fraction(i, degree)),)) for i in range(-3 * degree, 3 * degree + 1) if i % degree]
     pairs = [
         Product(((a, Fraction(i)), (b, Fraction(j)))) for a, b in combinations(names, 2)
-        for i, j in product((1, -1, 2, -2, 3), (1, -1, -2, 2)) if (i > 0 or j > 0 or a[0] == b[0])
+        for i, j in product((1, -1, 2, -2, 3), (1, -1, -2, 2)) if (i > 0 or j > 0 or a[-1] == b[-1] or a == "P")
     ]  # fmt: skip
     out += sorted([*single, *pairs], key=lambda p: p.weight)
     kept, seen = [], set()

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..errors import InvalidInput
 from ..schedule.event import EVENT_COLUMNS, NO_COMMUNICATOR, NONE, NULL, CollectiveKind, EventKind
 from ..schedule.program import Program
+from .assemble import Compact, assemble
 from .blueprint import Blueprint, Repeat, Statement, Step
+from .doubts import ALL, sentence
 from .families import local
 from .formulas import variables
 from .rules import Rule, Same, Where
@@ -49,6 +50,7 @@ class _Generator:
         self.rank = np.arange(ranks)
         self.nothing = np.zeros(ranks, np.int64)
         self.chunks: list[dict[str, Any]] = []
+        self.compact = Compact()
         self.events = 0
         self.details: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
         self.detail_size = 1
@@ -60,6 +62,8 @@ class _Generator:
         self.depth = self._depths()
         self.visits: dict[tuple[int, str], Ints] = {}
         self.kept: dict[tuple[int, str], tuple[object, NDArray[np.generic]]] = {}
+        #: For each statement why its numbers are not proved here, see :class:`.rules.Where`.
+        self.doubts: dict[int, set[str]] = {}
         self._communicators()
 
     def _depths(self) -> dict[int, int]:
@@ -95,13 +99,16 @@ class _Generator:
 
     # Rules.
 
-    def where(self, ranks: Ints, visit: Ints | None, inner: int, partner: Ints | None = None, family: int = 0) -> Where:
+    def where(
+        self, ranks: Ints, visit: Ints | None, inner: int, partner: Ints | None = None, family: int = 0,
+        number: int = ALL,
+    ) -> Where:  # fmt: skip
         given = self.variables
         if family:
             size = self.sizes[family][ranks]
             given = {**given, "C": int(size.max(initial=1))}
         visits = np.zeros(len(ranks), np.int64) if visit is None else visit
-        return Where(given, ranks, visits, np.full(len(ranks), inner), partner)
+        return Where(given, ranks, visits, np.full(len(ranks), inner), partner, self.doubts.setdefault(number, set()))
 
     def numbers(
         self, step: Statement, name: str, ranks: Ints, visit: Ints, inner: int, partner: Ints | None = None
@@ -112,8 +119,8 @@ class _Generator:
             return 0
         what = f"{name} of {step.call.name}" + (f" at {step.call.location}" if step.call.location else "")
         if isinstance(rule, Same):
-            return int(rule(self.where(ranks[:1], None, 0, family=step.call.family), what)[0]) if len(ranks) else 0
-        where = self.where(ranks, visit, inner, partner, step.call.family)
+            return round(rule(self.one(step, ranks), what)[0].item()) if len(ranks) else 0
+        where = self.where(ranks, visit, inner, partner, step.call.family, step.number)
         if _varies(rule):
             return rule(where, what)
         key = (step.number, name)
@@ -121,6 +128,10 @@ class _Generator:
         if kept is None or kept[0] is not ranks:
             kept = self.kept[key] = (ranks, rule(where, what))
         return kept[1]
+
+    def one(self, step: Statement, ranks: Ints) -> Where:
+        """The first of some ranks, for what is the same for all."""
+        return self.where(ranks[:1], None, 0, family=step.call.family, number=step.number)
 
     def visit(self, step: Statement | Repeat, name: str, ranks: Ints) -> Ints:
         """How often each of these ranks was here before; counts them."""
@@ -161,12 +172,13 @@ class _Generator:
         if not (isinstance(when, Same) and when.formula.constant and when.formula({"P": 1}) == 1):
             key = (step.number, "taken")
             if _varies(when):
-                chosen = when(self.where(ranks, self.visit(step, "when", ranks), inner), "whether").astype(bool)
+                before = self.visit(step, "when", ranks)
+                chosen = when(self.where(ranks, before, inner, number=step.number), "whether").astype(bool)
                 ranks = ranks[chosen]
             else:
                 kept = self.kept.get(key)
                 if kept is None or kept[0] is not ranks:
-                    chosen = when(self.where(ranks, None, inner), "whether").astype(bool)
+                    chosen = when(self.where(ranks, None, inner, number=step.number), "whether").astype(bool)
                     kept = self.kept[key] = (ranks, ranks if chosen.all() else ranks[chosen])
                 # The same array as before, so that what goes with it is known.
                 self.kept[key] = (kept[0], kept[1])
@@ -217,10 +229,10 @@ class _Generator:
         amount = self.numbers(step, "before", ranks, visits, inner)
         if isinstance(amount, np.ndarray):
             some = amount > 0
-            if some.any():
-                self.add(
-                    {"rank": ranks[some], "kind": int(EventKind.compute), "amount": amount[some]} | self._place(step)
-                )
+            if not some.all():
+                ranks, amount = ranks[some], amount[some]
+            if len(ranks):
+                self.add({"rank": ranks, "kind": int(EventKind.compute), "amount": amount} | self._place(step))
         elif amount:
             self.add({"rank": ranks, "kind": int(EventKind.compute), "amount": amount} | self._place(step))
 
@@ -297,7 +309,10 @@ class _Generator:
                     f"{self.ranks:,} ranks"
                 )
             within = np.tile(np.arange(one), len(chosen))
-            where = Where(self.variables, np.repeat(ranks[chosen], one), np.repeat(visits[chosen], one), within)
+            where = Where(
+                self.variables, np.repeat(ranks[chosen], one), np.repeat(visits[chosen], one), within,
+                doubts=self.doubts.setdefault(step.number, set()),
+            )  # fmt: skip
             places[chosen] = self.detail(step.rules["list"](where, f"bytes of {call.name}").reshape(len(chosen), one))
         out["detail"] = places
 
@@ -369,6 +384,9 @@ class _Generator:
     # Building.
 
     def add(self, out: dict[str, Any]) -> None:
+        out = {name: self.compact.number(value) for name, value in out.items()} | {
+            "rank": self.compact.small(out["rank"])
+        }
         self.events += len(out["rank"])
         if self.events > MOST:
             raise InvalidInput(f"at {self.ranks:,} ranks the program has more than {MOST:,} events, the most that are "
@@ -376,25 +394,15 @@ class _Generator:
         self.chunks.append(out)
 
     def _built(self) -> Program:
-        first, order = _core.order_by_rank(self._column("rank", np.uint32), self.ranks)
-        made: dict[str, Any] = {name: self._column(name, dtype)[order] for name, dtype in EVENT_COLUMNS.items()}
-        for name, texts in (("location", self.locations), ("phase", self.phases)):
-            if texts:
-                made[name] = self._column(name, np.uint32, NONE)[order]
+        texts = {"location": self.locations, "phase": self.phases}
+        wanted = {**EVENT_COLUMNS, **{name: np.uint32 for name, known in texts.items() if known}}
+        made: dict[str, Any]
+        first, made = assemble(self.chunks, self.ranks, wanted, {name: NONE for name in texts if name in wanted})
         return Program(
             first=first, details=np.concatenate(self.details), comm_first=self.comm_first, comm_ranks=self.comm_ranks,
-            locations=tuple(self.locations), phases=tuple(self.phases), origin=self.blueprint.origin(self.ranks),
-            **made,
+            locations=tuple(self.locations), phases=tuple(self.phases),
+            origin=self.blueprint.origin(self.ranks, sentence(self.blueprint, self.ranks, self.doubts)), **made,
         )  # fmt: skip
-
-    def _column(self, name: str, dtype: Any, default: int = 0) -> NDArray[Any]:
-        out = np.empty(self.events, dtype)
-        at = 0
-        for chunk in self.chunks:
-            size = len(chunk["rank"])
-            out[at : at + size] = chunk.get(name, default)
-            at += size
-        return out
 
 
 def _varies(rule: Rule) -> bool:

@@ -7,7 +7,7 @@ piece of text, which :mod:`isthmus.extrapolation.text` reads back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -35,6 +35,9 @@ class Where:
         The iteration of the loop around it; for lists, the place in the list.
     partner : array of int64
         The rank at the other end where a message is received, so that both ends draw the same number; else the rank.
+    doubts : set of str
+        Rules add why their numbers are not proved here: ``"divide"`` where a formula that is exact gives a fraction,
+        ``"ranks"`` where ranks are unlike those of all recordings.
     """
 
     variables: Mapping[str, int]
@@ -42,6 +45,7 @@ class Where:
     visit: Numbers
     inner: Numbers
     partner: Numbers | None = None
+    doubts: set[str] = field(default_factory=set)
 
     @property
     def ranks(self) -> int:
@@ -54,7 +58,13 @@ class Where:
     def part(self, chosen: NDArray[np.bool_]) -> Where:
         """Only some of them."""
         partner = None if self.partner is None else self.partner[chosen]
-        return Where(self.variables, self.rank[chosen], self.visit[chosen], self.inner[chosen], partner)
+        return Where(self.variables, self.rank[chosen], self.visit[chosen], self.inner[chosen], partner, self.doubts)
+
+    def whole(self, formula: Formula, number: float) -> int:
+        """A number that a formula gave, to the nearest whole one."""
+        if number != int(number) and formula.label == "exact":
+            self.doubts.add("divide")
+        return round(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +76,8 @@ class Same:
 
     def __call__(self, where: Where, what: str = "") -> NDArray[np.generic]:
         number = check(self.formula, where.variables, what)
-        return np.full(len(where.rank), number if number != int(number) else int(number))
+        whole = where.whole(self.formula, number) if self.formula.label == "exact" else number
+        return np.full(len(where.rank), int(whole) if whole == int(whole) else whole)
 
     @property
     def label(self) -> str:
@@ -146,6 +157,7 @@ class Cases:
             rule = self.rules.get(label)
             if rule is None:
                 # Such ranks are in no recording: those of the nearest label stand for them.
+                where.doubts.add("ranks")
                 rule = self.rules[min((abs(known - label), known) for known in self.rules)[1]]
             chosen = labels == label
             values = rule(where.part(chosen), what)
@@ -174,7 +186,9 @@ class Affine:
     form: ClassVar[str] = "affine"
 
     def __call__(self, where: Where, what: str = "") -> NDArray[np.generic]:
-        base, r, v, i = (int(f(where.variables)) for f in (self.base, self.rank, self.visit, self.inner))
+        base, r, v, i = (
+            where.whole(f, f(where.variables)) for f in (self.base, self.rank, self.visit, self.inner)
+        )  # fmt: skip
         out = base + r * where.rank + v * where.visit + i * where.inner
         return out if self.modulus is None else out % int(self.modulus(where.variables))
 
@@ -217,7 +231,7 @@ class Doubling:
     form: ClassVar[str] = "doubling"
 
     def __call__(self, where: Where, what: str = "") -> NDArray[np.generic]:
-        return int(check(self.base, where.variables, what)) << where.count(self.by)
+        return where.whole(self.base, check(self.base, where.variables, what)) << where.count(self.by)
 
     @property
     def label(self) -> str:
@@ -254,7 +268,7 @@ class Block:
             if self.turn or self.start:
                 visit = where.visit if self.period is None else where.visit % max(int(self.period(where.variables)), 1)
                 index = (index + self.turn * visit + self.start) % sides[axis]
-            out = out * part(int(total(where.variables)), sides[axis], index, self.kind)
+            out = out * part(where.whole(total, total(where.variables)), sides[axis], index, self.kind)
         return out
 
     @property
