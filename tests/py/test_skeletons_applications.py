@@ -15,6 +15,7 @@ import pytest
 import isthmus
 from isthmus.schedule.program import CollectiveKind, EventKind
 from isthmus.skeletons import SKELETONS, skeleton
+from isthmus.skeletons.catalogue import read
 from isthmus.skeletons.hydro import slabs
 from isthmus.skeletons.parts import Box, cells_of_halo
 from isthmus.skeletons.refined import contacts, refined
@@ -255,3 +256,49 @@ def test_like_a_recording(examples: Path, tmp_path: Path, program: str, text: st
         {key: n for key, n in calls(p).items() if key[0] == CollectiveKind.alltoall} for p in (recorded, built)
     ]
     assert exchanges[0] == exchanges[1]
+
+
+def test_algebraic_multigrid_has_the_messages_of_its_hierarchy() -> None:
+    """Message by message the cycle that :mod:`isthmus.multigrid` makes of the same hierarchy."""
+    pyamg = pytest.importorskip("pyamg")
+    from isthmus.multigrid import boxes, hierarchy
+    from isthmus.multigrid import program as cycle
+
+    np.random.seed(1)
+    matrix = pyamg.gallery.poisson((18, 12, 12), format="csr")
+    solver = pyamg.ruge_stuben_solver(matrix, CF="PMIS", interpolation="direct", max_coarse=9)
+    expected = cycle(hierarchy(solver, boxes((18, 12, 12), (3, 2, 2))))
+    made = skeleton("amg:ranks=12,points=6,products=0,sums=0,steps=1")
+    assert sends(made).tolist() == sends(expected).tolist()
+    # Computation goes by nonzeros, and is what was asked for on average.
+    seconds = made.amount[made.kind == EventKind.compute].sum() / 1e12
+    assert seconds / 12 == pytest.approx(1e-2, rel=1e-6)
+
+
+def test_algebraic_multigrid_grows() -> None:
+    """Fine levels grow with the points of a rank, coarse ones stay as they were computed."""
+    pytest.importorskip("pyamg")
+    from isthmus.skeletons import algebraic
+
+    small, large = algebraic.levels(512, 10), algebraic.levels(512, 80)
+    computed = algebraic._computed((8, 8, 8), 15)
+    assert small[0].rows == 1000
+    assert large[0].rows == pytest.approx(80**3)
+    assert [one.rows for one in large[-4:]] == [one.rows for one in computed[-4:]]
+    rows = [one.rows for one in large]
+    assert all(2 < a / b < 40 for a, b in itertools.pairwise(rows))
+    faces = np.bincount(large[0].matrix.messages.source, large[0].matrix.messages.bytes)
+    assert faces.max() == 6 * 80**2 * 8
+    assert np.bincount(large[0].matrix.messages.source).max() == 6
+
+
+def test_algebraic_multigrid_in_pieces() -> None:
+    """Pieces one after the other are the program."""
+    pytest.importorskip("pyamg")
+    found, given = read("amg:ranks=8,points=6,steps=2")
+    whole = found.build(given)
+    pieces = found.pieces(found.values(given))
+    parts = [pieces.build(number) for number in range(len(pieces))]
+    assert len(parts) > 2
+    assert np.concatenate([sends(one) for one in parts]).shape == sends(whole).shape
+    assert sum(int((one.kind == EventKind.collective).sum()) for one in parts) == 8 * 6

@@ -1,5 +1,6 @@
 """Applications as Programs with parameters: ``stencil:ranks=256,bytes=64KiB``.
 
+- ``algebraic``: algebraic multigrid, with hierarchies that are computed
 - ``catalogue``: all skeletons with their parameters, and how each is built
 - ``family``: one program at many numbers of ranks, with weak or strong scaling
 - ``fitted``: skeletons that were fitted to recordings

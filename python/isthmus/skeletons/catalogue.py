@@ -59,6 +59,17 @@ _MINIGHOST = "structure and sizes from miniGhost's report (SAND2012-10431), whic
 
 _ALL = (
     _application(
+        "amg",
+        "Algebraic multigrid on the Laplace equation: V-cycles with the levels and messages of a computed hierarchy",
+        "algebraic.amg",
+        "hierarchies of PyAMG (PMIS, direct interpolation); above two million rows, fine levels grow with the rank",
+        _count("points", "points of a rank along an edge", 20, "assumed", 2, 1000, follows="rank^1/3"),
+        _count("products", "products of the finest matrix in an iteration, beside the cycle", 1, "source", 0),
+        _count("sums", "sums of one number over all ranks in an iteration", 3, "source", 0),
+        step="iterations",
+        compute=1e-2,
+    ),
+    _application(
         "amr",
         "Blocks of a mesh that is refined around a spherical front, along a curve that fills space",
         "refined.amr",
