@@ -129,3 +129,19 @@ def test_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
             main(words)
         assert stop.value.code == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.h5"]
+
+
+@pytest.mark.parametrize(
+    "text", ["cth:ranks=27,steps=3", "charon:ranks=8,steps=2", "sage:ranks=16,steps=1", "fft:ranks=16", "umt:ranks=12",
+             "stencil:ranks=16,solves=3", "openatom:ranks=16"],
+)  # fmt: skip
+def test_numbers_of_pieces_are_those_of_the_program(text: str) -> None:
+    """Whatever is built piece by piece: events, messages, bytes, collectives and computation."""
+    from isthmus.schedule.tally import Tally
+    from isthmus.skeletons import tally
+
+    found, whole = tally(text), Tally.of(skeleton(text))
+    assert found is not None
+    assert str(found) == str(whole)
+    assert found.summary() == whole.summary()
+    assert tally("no-such-skeleton") is None

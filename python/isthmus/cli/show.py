@@ -85,6 +85,7 @@ def command(
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
+    from ..skeletons import tally
     from ..tuning.decisions import Decisions
     from .multigrid_output import show_hierarchy
 
@@ -95,6 +96,12 @@ def command(
         return
     if nodes or ranks_per_node:
         raise InvalidInput("--nodes and --ranks-per-node need --machine")
+    plain = not (rank is not None or own or output or plot or messages or lowered or ranks is not None)
+    found = tally(work.text) if plain and work.text is not None else None
+    if found is not None:
+        # The program itself may not fit into memory.
+        print_json(found.summary()) if as_json else click.echo(str(found))
+        return
     what = work.any() if work.example else read_thing(work.text, work.unit)
     if isinstance(what, Decisions):
         at = None if ranks is None else whole_numbers("--ranks", ranks)
@@ -339,20 +346,9 @@ def _partner(partner: dict[str, int] | None) -> str:
 
 def program_summary(program: Program) -> dict[str, Any]:
     """A program for programs."""
-    import numpy as np
+    from ..schedule.tally import Tally
 
-    from ..schedule.program import EventKind
-
-    number = np.bincount(program.kind, minlength=len(EventKind) + 1)
-    computed = program.amount[program.kind == EventKind.compute].sum(dtype=np.float64) * 1e-12
-    return {
-        "noun": "program",
-        "ranks": program.ranks,
-        "events": {kind.name: int(number[kind]) for kind in EventKind if number[kind]},
-        "compute": float(computed),
-        "communicators": program.communicators,
-        "phases": list(program.phases),
-    }
+    return Tally.of(program).summary()
 
 
 def schedule_summary(schedule: Schedule) -> dict[str, Any]:

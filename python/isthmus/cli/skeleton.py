@@ -71,18 +71,22 @@ def list_(as_json: bool) -> None:
 @shared("output", "the program, .h5")
 @json_option
 def show(skeleton: str, output: str | None, as_json: bool) -> None:
+    from ..schedule.tally import Tally
     from ..skeletons import skeleton as built
-    from .show import program_summary
+    from ..skeletons import tally
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    program = built(skeleton)
-    if output is not None:
-        program.save(output)
+    found = tally(skeleton) if output is None else None
+    if found is None:
+        program = built(skeleton)
+        if output is not None:
+            program.save(output)
+        found = Tally.of(program)
     if as_json:
-        print_json(program_summary(program) | ({} if output is None else {"file": output}))
+        print_json(found.summary() | ({} if output is None else {"file": output}))
         return
-    click.echo(str(program))
+    click.echo(str(found))
     if output is not None:
         click.echo(f"wrote {output}")
 

@@ -31,6 +31,7 @@
 - ``shape``: regular patterns, recognised for display: grids and their stencils, hypercubes, trees, blocks, stars
 - ``storing``: a file that HDF5 writes to: a full disk is reported as an error after all is closed
 - ``summary``: sentences that summarise a program, schedule or pattern
+- ``tally``: what a program has, in numbers that add up over its pieces
 - ``tiling``: the order of steps in a pipelined loop
 - ``unsealed``: HDF5 files without checksums: a child process copies what they hold into a file that has them
 """

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..tabular import Tabular
-from ..units import text
 from ..views import view
 from . import columns
 from .event import ANY as ANY
@@ -266,28 +265,6 @@ class Program(Tabular):
         return f"<Program: {counted(self.ranks, 'rank')}, {counted(len(self), 'event')}>"
 
     def __str__(self) -> str:
-        number = np.bincount(self.kind, minlength=len(EventKind) + 1)
-        lines = [f"Program of {counted(self.ranks, 'rank')}, {counted(len(self), 'event')}"]
-        if len(self):
-            lines.append("events: " + ", ".join(f"{number[k]} {k.name}" for k in EventKind if number[k]))
-        sends = columns.among(self.kind, SENDS) & (self.peer != NULL)
-        if messages := int(sends.sum()):
-            lines.append(f"messages: {messages}, {text(int(self.amount[sends].sum()), 'B')}")
-        if number[EventKind.collective]:
-            called = self.kind == EventKind.collective
-            # Every member of a communicator calls: each call is one part of a collective.
-            part = 1.0 / columns.lengths(self.comm_first)[self.comm[called]]
-            calls = np.bincount(self.what[called], weights=part, minlength=len(CollectiveKind) + 1)
-            lines.append("collectives: " + ", ".join(f"{calls[k]:.0f} {k.name}" for k in CollectiveKind if calls[k]))
-        if number[EventKind.compute]:
-            picoseconds = self.amount[self.kind == EventKind.compute].sum(dtype=np.float64)
-            lines.append(f"computation: {text(float(picoseconds) * 1e-12, 's', 4)}")
-        if number[EventKind.iteration]:
-            lines.append(f"iterations: {len(np.unique(self.amount[self.kind == EventKind.iteration]))}")
-        if self.communicators > 1:
-            lines.append(f"communicators: {self.communicators}")
-        if self.phases:
-            lines.append("phases: " + ", ".join(self.phases))
-        if self.origin:
-            lines.append(self.origin)
-        return "\n  ".join(lines)
+        from .tally import Tally
+
+        return str(Tally.of(self))

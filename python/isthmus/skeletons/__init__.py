@@ -20,8 +20,8 @@
 
 from __future__ import annotations
 
-from .catalogue import SKELETONS, skeleton
+from .catalogue import SKELETONS, skeleton, tally
 from .family import Family, family
 from .skeleton import Parameter, Skeleton
 
-__all__ = ["SKELETONS", "Family", "Parameter", "Skeleton", "family", "skeleton"]
+__all__ = ["SKELETONS", "Family", "Parameter", "Skeleton", "family", "skeleton", "tally"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from .skeleton import Parameter, Skeleton
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
+    from ..schedule.tally import Tally
 
 _RANKS = Parameter("ranks", "ranks", 64, 1, 2**20)
 _COMPUTE = Parameter("compute", "mean computation of a rank in a step", 1e-3, 0, 1e3, "s", whole=False, follows="rank")
@@ -334,6 +336,26 @@ def skeleton(text: str) -> Program:
     """
     found, given = read(text)
     return found.build(given)
+
+
+def tally(text: str) -> Tally | None:
+    """The numbers of the program of a skeleton that is named, built piece by piece; None for any other text.
+
+    Pieces that are the same are built once, and none is kept.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown parameter, and a value that is not allowed.
+    """
+    from ..schedule.tally import Tally
+
+    if os.path.exists(text) or named(text).name not in SKELETONS:
+        return None
+    found, given = read(text)
+    pieces = found.pieces(found.values(given))
+    count = Counter(pieces.keys)
+    return Tally.joined((Tally.of(pieces.build(pieces.keys.index(key))), times) for key, times in count.items())
 
 
 def read(text: str) -> tuple[Skeleton, dict[str, str]]:
