@@ -105,3 +105,14 @@ def test_figure(tmp_path: Path) -> None:
     assert [len(ax.collections) for ax in figure.axes[2:]] == [1, 1]
     assert len(figure.axes[2].collections[0].get_offsets()) == len(messages("cg").peer)
     figure.savefig(tmp_path / "figure.png")
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "verdict"),
+    [(2000, 100, "partly"), (100, 2000, "partly"), (2000, 5000, "differs"), (100, 50, "differs")],
+)
+def test_published_between_assumptions(first: float, other: float, verdict: str) -> None:
+    """Assumptions on both sides of the published crossover are said; on one side they are not."""
+    found = summarise(rows("x 500..600", 0.5, first) + rows("x 500..600", 0.5, other, memory_bound=0.9)).findings["x"]
+    assert ("between those of different assumptions" in found.ours) == (verdict == "partly")
+    assert found.verdict == verdict
