@@ -45,6 +45,7 @@ def _cycles(b: Steps, jobs: int, nodes: int, size: int, compute: float, count: i
     at = np.stack(np.unravel_index(cell, sides))
     down = [level for level in range(LEVELS) if level == 0 or 2**level < max(sides)]
     for _ in range(count):
+        b.cut()
         for level in down + down[-2::-1]:
             b.compute(rank, compute / 8**level)
             amount = max(size // 4**level, min(size, _LEAST))
