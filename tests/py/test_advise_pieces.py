@@ -246,3 +246,12 @@ def test_what_is_kept_of_a_recording() -> None:
     assert advice[0] == advice[1]
     without = replace(program, recording=None)
     assert functions_only(without) is without
+
+
+@pytest.mark.usefixtures("small")
+def test_settings_that_are_not_looked_at_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queues and eager limits in the text of the whole, and why they are not in that of pieces."""
+    program = stencil(16, 90)
+    pieces = str(isthmus.advise(program, ["torus:4x4"], tune_seconds=0))
+    assert "queues of MPI and eager limits: not looked at" in pieces.replace("\n  ", " ")
+    assert "not looked at" not in str(whole(monkeypatch, program, "torus:4x4"))

@@ -16,7 +16,7 @@ from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
 from .as_json import machine_rows
 from .sentences import call_words, seconds
-from .settings_words import LIMITS, QUEUES, limit_rows, page_words, queue_rows
+from .settings_words import LIMITS, NO_SETTINGS, QUEUES, limit_rows, page_words, queue_rows
 from .words import best_words, calls_words, now_words, source_words, whole_words
 
 if TYPE_CHECKING:
@@ -220,6 +220,8 @@ def _placing(p: Prediction) -> list[str]:
 def _settings(p: Prediction) -> list[str]:
     """Queues of MPI and eager limits."""
     found = p.settings
+    if found is None and len(p.timeline.schedule) < p.operations:
+        return _wrapped(NO_SETTINGS, "  ")
     if found is None or not found.queues.messages:
         return []
     out = _table([QUEUES, *queue_rows(found, buffers=False)], (0,))
