@@ -264,7 +264,7 @@ KNOWN_TO_EACH_OTHER = {
     "machine.machine": {"machine.allocation"},
     "schedule.program": {
         "schedule.details", "schedule.event_names", "schedule.events", "schedule.program_checks",
-        "schedule.program_order", "schedule.recording",
+        "schedule.program_order", "schedule.recording", "schedule.tally",
     },
     "simulation.timeline": {
         "simulation.activity", "simulation.critical", "simulation.deadlock", "simulation.traffic",
