@@ -17,6 +17,7 @@ shared pair pairs[N * THREADS];
 shared [*] short parts[N * THREADS];
 shared long one;
 shared long* shared pointers[N * THREADS];
+shared long* shared kept;
 strict shared int flag;
 shared int go, at_last;
 int limit = N;
@@ -110,6 +111,15 @@ static void aliases(void) {
     *q++ = own[i];
   }
   for (int i = 0; i < N; ++i) CHECK(private[i] == i);
+  upc_barrier;
+  /* A pointer to shared that is itself in shared memory. */
+  if (MYTHREAD == 0) kept = &single[THREADS];
+  upc_barrier;
+  long sum = 0;
+  for (int i = 0; i < (N - 1) * THREADS; ++i) sum += kept[i] - single[i + THREADS];
+  CHECK(sum == 0);
+  upc_forall(int i = 0; i < (N - 1) * THREADS; ++i; i) sum += kept[i] == i / THREADS + 1;
+  CHECK(sum == N - 1);
   upc_barrier;
   memset(private, 0, sizeof private);
   for (int i = 0; i < N; ++i) private[i] = single[i * THREADS + (MYTHREAD + 1) % THREADS];

@@ -100,7 +100,7 @@ def preprocessed(file: str, options: Options) -> str:
         macros |= {"__UPC_DYNAMIC_THREADS__": "1"}
     command = [
         *compiler_of(options), "-E", "-x", "c", *(f"-D{name}={value}" for name, value in macros.items()),
-        *include_flags(), "-include", "isthmus_upc.h", *options.flags, file,
+        "-include", "isthmus_upc.h", *options.flags, *include_flags(), file,
     ]  # fmt: skip
     return _run(command)
 

@@ -265,6 +265,10 @@ class Reader:
             found.pointer = True
             return
         found.first = node
+        if is_shared(node.type) and node is not element and node.type.kind != "array":
+            found.why = "its pointer is itself in shared memory"
+            found.pointer = True
+            return
         if is_shared(node.type):
             elsewhere = symbol.file_level or symbol.storage == "extern"
             found.root = symbol.name if elsewhere else f"{symbol.name} {id(symbol)}"

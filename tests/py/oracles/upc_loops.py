@@ -61,12 +61,12 @@ class Loops:
             # The twin of an array has a fixed length where the number of threads is not known to the compiler.
             head, twin = text.split("; static ")
             lines.append(f"{head};\nstatic {twin.replace('THREADS', str(self.threads))}")
-        lines.append("static shared [3] long *array_q; static long r_q[36];")
+        lines.append("static shared [3] long *array_q, *shared kept_q; static long r_q[36];")
         for number, phase in enumerate(self.phases):
             lines.append(phase.replace("@", str(number)))
         lines.append(self._compare())
         lines.append("int main(void) {\n  for (int i = 0; i < 64; ++i) table[i] = (i * 37 + 11) % 16;")
-        lines.append("  array_q = upc_all_alloc(12, 3 * sizeof(long));")
+        lines.append("  array_q = upc_all_alloc(12, 3 * sizeof(long));\n  if (!MYTHREAD) kept_q = array_q;")
         lines.append(self._fill())
         for number in range(len(self.phases)):
             lines.append(f'  phase{number}(); upc_barrier; compare("phase {number}"); upc_barrier;')
@@ -265,6 +265,8 @@ class Loops:
         begin = "long *to = r_to; long k = 0; (void)to; (void)k; (void)shift;"
         mirror = f"{{ {begin} {self._mirror(loop)} twin[99] = k; }}"
         others = f"if (MYTHREAD != {thread}) {{ for (int n = 0; n < 32768; ++n) plain[n] = twin[n]; }}"
+        if r.random() < 0.3:
+            loop = loop.replace("q[", "kept_q[")  # the same pointer, in shared memory
         return (
             f"static void phase@(void) {{\n  {setting}\n  if (MYTHREAD == {thread}) {{ {loop} plain[99] = k; }}\n"
             f"  upc_barrier;\n  {mirror}\n  {others}\n}}"

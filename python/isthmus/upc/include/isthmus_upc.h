@@ -32,6 +32,9 @@ typedef struct isthmus_upc_object {
   uint64_t given;
 } isthmus_upc_object;
 
+/* Of upc_atomic.h: programs for other compilers name it without including that. */
+typedef struct upc_atomicdomain_t upc_atomicdomain_t;
+
 /* Says why and ends the program. */
 void isthmus_upc_fail(const char* doing);
 void isthmus_upc_barrier(int given, int id);

@@ -16,7 +16,6 @@ typedef int upc_atomichint_t;
 #define UPC_ATOMIC_PERFORMANCE_NOT_SUPPORTED 0
 #define UPC_ATOMIC_PERFORMANCE_SLOW 1
 #define UPC_ATOMIC_PERFORMANCE_FAST 2
-typedef struct upc_atomicdomain_t upc_atomicdomain_t;
 upc_atomicdomain_t* upc_all_atomicdomain_alloc(upc_type_t type, upc_op_t ops, upc_atomichint_t hints);
 void upc_all_atomicdomain_free(upc_atomicdomain_t* domain);
 void upc_atomic_strict(upc_atomicdomain_t* domain, void* restrict fetch, upc_op_t op, shared void* restrict target,
