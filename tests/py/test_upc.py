@@ -246,6 +246,55 @@ def test_threads_are_ranks_of_mpi(
     assert (done.returncode, done.stdout) == (0, "right on 2\n")
 
 
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_what_compilers_for_the_runtime_of_berkeley_emit_is_linked(tmp_path: Path, level: str) -> None:
+    objects = []
+    for name in ("berkeley", "berkeley_other"):
+        objects.append(str(tmp_path / f"{name}.o"))
+        build([str(PROGRAMS / f"{name}.c")], Options(objects[-1], level=level, compile_only=True))
+    build(objects, Options(str(tmp_path / "program"), level=level))
+    for threads in (1, 2, 3, 4):
+        command = [sys.executable, "-m", "isthmus", "run", "-n", str(threads), "--", str(tmp_path / "program"), "word"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"right on {threads}\n", "")
+
+
+def test_what_they_emit_is_linked_with_a_program_of_ours(tmp_path: Path) -> None:
+    source = tmp_path / "ours.upc"
+    source.write_text(
+        "#include <upc_relaxed.h>\n#include <stdio.h>\nextern int add_to_other(int by);\nshared int mine[THREADS];\n"
+        "int main(void) {\n  mine[MYTHREAD] = add_to_other(MYTHREAD);\n  upc_barrier;\n"
+        '  if (MYTHREAD == 0) printf("%d\\n", mine[THREADS - 1]);\n  return 0;\n}\n'
+    )
+    build([str(source), str(PROGRAMS / "berkeley_other.c")], Options(str(tmp_path / "program")))
+    assert run(tmp_path / "program", 2) == (0, "0\n", "")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_reads_are_kept_only_where_nothing_can_change_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keep: bool
+) -> None:
+    monkeypatch.setenv("MPICC", installed("openmpi").mpi.mpicc)
+    program = tmp_path / "kept"
+    build([str(PROGRAMS / "kept.upc")], Options(str(program), network="mpi", keep=keep, report=True))
+    said = [line for line in capsys.readouterr().out.splitlines() if "is kept" in line]
+    assert [line.split(": ")[1] for line in said] == (
+        [
+            "what loops read of single[i] is kept until line 14",
+            "what loops read of single[i] is kept until line 29",
+            "what loops read of single[i] is kept until line 42",
+            "what loops read of row[j][i] is kept until line 120",
+        ]
+        if keep
+        else []
+    )
+    for strip in ("1", "7", "1000"):
+        environment = os.environ | {"ISTHMUS_TRANSPORT": "mpi", "ISTHMUS_UPC_STRIP": strip}
+        command = [*launcher("openmpi", 2), "-x", "ISTHMUS_UPC_STRIP", "-x", "ISTHMUS_TRANSPORT", str(program)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        assert (done.returncode, done.stdout) == (0, "right on 2\n")
+
+
 def test_a_wrong_length_of_strips_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISTHMUS_UPC_STRIP", "0")
     status, out, err = run(made(tmp_path, "#include <upc.h>\nint main(void) { return 0; }\n"), 1)

@@ -54,7 +54,9 @@ def test_random_loops_do_it_where_memory_is_not_shared(
     monkeypatch.setenv("MPICC", installed("openmpi").mpi.mpicc)
     threads, static = seed % 2 + 2, seed // 2 % 2 == 1
     program = str(tmp_path / "loops")
-    options = Options(program, threads if static else None, network="mpi", local=seed % 3 > 0, flags=RIGHT)
+    options = Options(
+        program, threads if static else None, network="mpi", local=seed % 3 > 0, keep=seed % 4 > 0, flags=RIGHT
+    )
     build([source_of(tmp_path, seed, threads, static)], options)
     for strip in ("1", "3", "1000"):
         environment = os.environ | {"ISTHMUS_UPC_STRIP": strip, "ISTHMUS_TRANSPORT": "mpi"}

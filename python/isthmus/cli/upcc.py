@@ -64,6 +64,15 @@ from .options import shared
     help="From -O1 on loops read and write elements of other threads in blocks, which overlap with iterations; with "
     "this each access is made where it stands.",
 )
+@click.option(
+    "--no-kept-reads",
+    "keep",
+    flag_value=False,
+    default=True,
+    type=bool,
+    help="From -O1 on blocks of other threads' elements that loops have read are kept for loops that read them again, "
+    "where nothing can have changed them; with this each loop gets its own.",
+)
 @click.option("--report", is_flag=True, help="Say for every loop and access what was done, or why not.")
 @click.option(
     "--network",
@@ -98,6 +107,7 @@ def command(
     local: bool,
     deal: bool,
     blocks: bool,
+    keep: bool,
     report: bool,
     network: str,
     wanted: str | None,
@@ -128,8 +138,8 @@ def command(
     ]
     linked = [*(f"-L{folder}" for folder in folders), *(f"-l{name}" for name in libraries)]
     options = Options(
-        output, threads, level, compile_only, save, local=local, deal=deal, blocks=blocks, report=report,
-        network=network, upc=upc, flags=flags, libraries=linked,
+        output, threads, level, compile_only, save, local=local, deal=deal, blocks=blocks, keep=keep,
+        report=report, network=network, upc=upc, flags=flags, libraries=linked,
     )  # fmt: skip
     if wanted:
         if files:

@@ -17,6 +17,7 @@ from ..errors import InvalidInput
 from ..files import write_atomically
 from ..mpi import build as building
 from .emit_local import Improve
+from .foreign import starter
 from .translate import translate
 
 #: Macros of section 6.10 of UPC 1.3 and of its libraries.
@@ -49,6 +50,7 @@ class Options:
     local: bool = True  #: from level 1 on: accesses to own elements are plain C
     deal: bool = True  #: from level 1 on: upc_forall goes over own iterations alone
     blocks: bool = True  #: from level 1 on: loops read and write shared memory in blocks
+    keep: bool = True  #: with blocks: what they have read is kept for the next loop
     network: str = "smp"  #: what connects threads: memory that all share, or mpi
     report: bool = False  #: say what was done for loops and accesses
     upc: bool = False  #: files that end in .c are UPC
@@ -146,6 +148,11 @@ def build(files: Sequence[str], options: Options) -> None:
         if options.compile_only:
             return
         given = [made for made in files if made not in sources]
+        started = starter([*objects, *given])
+        if started is not None:
+            (work / "start.c").write_text(started)
+            objects.append(str(work / "start.o"))
+            _run([*compiler_of(options), *include_flags(), "-c", "-o", objects[-1], str(work / "start.c")])
         program = work / "program"
         command = [
             *compiler_of(options), "-o", str(program), *objects, *given, str(support(options)),
@@ -183,7 +190,8 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
     if not is_upc(file, options):
         _run([*compiler_of(options), *include_flags(), *common, file])
         return
-    improve = Improve(*(wanted and options.level != "0" for wanted in (options.local, options.deal, options.blocks)))
+    wanted = (options.local, options.deal, options.blocks, options.keep)
+    improve = Improve(*(one and options.level != "0" for one in wanted))
     report: list[str] = []
     text = translate(preprocessed(file, options), file, options.threads, improve, report)
     if options.report:

@@ -25,6 +25,10 @@ class BlockEmission(LocalEmission):
     def effect(self, node: Node) -> Pieces:
         raise NotImplementedError
 
+    def may_keep(self, row: Row) -> bool:
+        """Whether what is read stays as it is for the loops that follow."""
+        raise NotImplementedError
+
     @property
     def pure(self) -> frozenset[str]:
         return PURE - self.defined
@@ -217,7 +221,7 @@ class BlockEmission(LocalEmission):
         index = f"{self.sum_text(affine, row.by)} * ({first}) + {self.sum_text(affine, row.rest)}"
         step = f"{self.sum_text(affine, row.by)} * ({by})"
         total = "0" if row.is_sure or one.total is None else self.sum_text(affine, one.total)
-        use = (int(row.reads) + 2 * int(row.writes)) if moved else 0
+        use = int(row.reads) + 2 * int(row.writes) + 4 * int(self.may_keep(row)) if moved else 0
         low, high = min(row.shifts), max(row.shifts)
         size = f"sizeof({self.declare(private(of))})"
         return f"{{{at}, {index}, {step}, {low}, {high}, {total}, {size}, {block}, {use}, {int(row.fixed)}}}"

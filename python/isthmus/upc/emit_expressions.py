@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .emit_blocks import BlockEmission
+from .emit_kept import KeptEmission
 from .emit_local import PLAIN, Improve
 from .layout import size_of
 from .loops import symbol_of
@@ -26,7 +26,7 @@ from .writer import Pieces
 NULL = f"(({POINTER}){{0, 0, 0}})"
 
 
-class ExpressionEmission(BlockEmission):
+class ExpressionEmission(KeptEmission):
     def __init__(self, tokens: list[Token], threads: int | None, improve: Improve = PLAIN) -> None:
         super().__init__()
         self.tokens = tokens

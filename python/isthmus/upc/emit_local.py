@@ -21,6 +21,7 @@ class Improve:
     local: bool = False  #: accesses to the thread's own elements are plain C
     deal: bool = False  #: upc_forall goes over the thread's own iterations alone
     blocks: bool = False  #: loops read and write shared memory in blocks
+    keep: bool = False  #: what they have read is kept for the next loop
 
 
 PLAIN = Improve()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .affine import Affine, Sum, constant, is_constant, parts, plus, product, value_of
-from .loops import Reason, bare, changed_in, is_call_of, leaves, symbol_of, walk, writes_anywhere
+from .loops import Reason, bare, changed_in, is_call_of, is_counted, leaves, symbol_of, walk, writes_anywhere
 from .tree import Node, Symbol
 from .types import Type, involves_shared, is_pointer_to_shared, is_shared, private, ultimate
 
@@ -83,6 +83,10 @@ class Plan:
     affine: Affine
 
 
+def _shares(node: Node) -> bool:
+    return any(is_shared(part.type) and part.lvalue for part in walk(node))
+
+
 def element_of(node: Node) -> tuple[Node, bool]:
     """Of ``a[i].x[2]`` the element ``a[i]``, and whether the access is to a part of it."""
     node, part = bare(node), False
@@ -104,6 +108,10 @@ def _is_in_member(node: Node) -> bool:
 class Reader:
     """Reads the body of a loop."""
 
+    not_followed = frozenset(
+        ["label", "goto", "asm", "return", "statement_expression", "forall", "switch", "case", "va_arg"]
+    )
+
     def __init__(
         self, affine: Affine, step: int | None, is_own: Callable[[Node], bool], is_strict: Callable[[Node], bool],
         pure: frozenset[str],
@@ -111,14 +119,14 @@ class Reader:
         self.affine, self.step, self.is_own, self.is_strict, self.pure = affine, step, is_own, is_strict, pure
         self.accesses: list[Access] = []
         self.pointers: list[tuple[Node | None, bool]] = []  #: private ones, and whether they are written through
-        self.skips = self._continues(affine.body)
+        self.skips = self.continues(affine.body)
 
-    def _continues(self, node: Node) -> bool:
+    def continues(self, node: Node) -> bool:
         if node.kind == "jump":
             return bool(node.data.get("word") == "continue")
         if node.kind in ("for", "while", "do", "forall"):
             return False
-        return any(self._continues(kid) for kid in node.kids)
+        return any(self.continues(kid) for kid in node.kids)
 
     # -- what there is ------------------------------------------------------------------------------------------------
 
@@ -132,7 +140,7 @@ class Reader:
         kind = node.kind
         if kind == "upc":
             raise Reason(f"there is {node.data['word']} in it")
-        if kind in ("label", "goto", "asm", "return", "statement_expression", "forall", "switch", "case", "va_arg"):
+        if kind in self.not_followed:
             raise Reason("its body has a statement that is not followed")
         if kind == "call" and not is_call_of(node, self.pure):
             raise Reason("it calls functions, which may use shared memory")
@@ -141,7 +149,7 @@ class Reader:
         if kind in ("sizeof", "offsetof"):
             return
         once = kind == "do" and node.kids[1].constant == 0
-        if kind in ("while", "do") and not once and any(is_shared(part.type) and part.lvalue for part in walk(node)):
+        if kind in ("while", "do") and not once and _shares(node):
             raise Reason("a loop in it may wait for another thread")
         if kind in ("assign", "step"):
             left = bare(node.kids[0])
@@ -154,6 +162,8 @@ class Reader:
             for kid in node.kids[1:]:
                 self.visit(kid, sure)
             return
+        if kind == "for" and not is_counted(node.data["test"], node.data["step"], node.data["body"]) and _shares(node):
+            raise Reason("a loop in it may wait for another thread")
         if kind == "address":
             self.inside(bare(node.kids[0]), sure)
             return

@@ -16,7 +16,7 @@ typedef struct isthmus_upc_row {
   int64_t from, to;    /* an iteration uses these, in steps: from <= 0 <= to */
   int64_t total;       /* elements of the array, where not all are certain to be used; otherwise 0 */
   uint32_t bytes, block;
-  uint32_t use;   /* 1: read, 2: written at 0 by every iteration; 0: accesses that stay as they are */
+  uint32_t use;   /* 1: read, 2: written at 0 by every iteration; 0: accesses that stay as they are; 4: may be kept */
   uint32_t fixed; /* all iterations use one element */
   char* now;      /* set for each strip: where its first iteration finds its element, and the next one the next */
   char *room, *parts[3];
@@ -55,6 +55,13 @@ extern int64_t isthmus_upc_least;
 int isthmus_upc_rows_begin(isthmus_upc_loop* loop);
 /* Iterations of the next strip, whose rows are there; 0: there is none, and all that was written has arrived. */
 int64_t isthmus_upc_rows_next(isthmus_upc_loop* loop);
+
+/* From here to the end nothing changes rows of use 4 for this thread, unless one of these private pointers, through
+ * which is written, leads to shared memory. */
+void isthmus_upc_keep(const void* const* pointers, uint32_t many);
+void isthmus_upc_keep_end(void);
+/* Where elements from number `first` on are kept, or will be when they are new; NULL: nowhere. */
+char* isthmus_upc_kept(const isthmus_upc_row* row, isthmus_shared begin, int64_t first, int64_t many, int* is_new);
 
 #ifdef __cplusplus
 }

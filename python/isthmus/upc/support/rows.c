@@ -21,7 +21,7 @@ static isthmus_space_head* head(void) { return (isthmus_space_head*)isthmus_upc_
 
 /* -- one loop in blocks or not -- */
 
-static int leads_to_shared(const void* pointer) {
+int isthmus_upc_leads_to_shared(const void* pointer) {
   const char* const at = pointer;
   for (uint32_t rank = 0; rank < isthmus_upc_threads; ++rank) {
     const char* const memory = head()->shared[rank];
@@ -357,9 +357,14 @@ static void begin_strip(isthmus_upc_loop* loop, int64_t strip) {
     if (!row->use) continue;
     char* const there = row->total ? NULL : whole(row, from, to);
     row->copied[part] = there == NULL;
-    if (there) row->parts[part] = there;
-    else row->parts[part] = row->room + part * row->part_bytes;
-    if (!there && (row->use & 1)) move(loop, row, part, from, to, from, 0);
+    row->parts[part] = there ? there : row->room + part * row->part_bytes;
+    if (there || !(row->use & 1)) continue;
+    int is_new = 1;
+    char* const kept =
+        row->use & 4 ? isthmus_upc_kept(row, place_of(row, from), row->first + from * row->step, to - from + 1, &is_new)
+                     : NULL;
+    if (kept) row->parts[part] = kept;
+    if (is_new) move(loop, row, part, from, to, from, 0);
   }
 }
 
@@ -401,7 +406,7 @@ static int64_t strip_of(isthmus_upc_loop* loop) {
     const int64_t to = row->fixed ? row->from : loop->count - 1 + row->to;
     if (!row->total && whole(row, row->from, to)) continue;
     if (!head()->far && !given_strip && !row->fixed && is_wide(row)) return 0;
-    if (!row->fixed) bytes += row->bytes * (row->use == 3 ? 2 : 1);
+    if (!row->fixed) bytes += row->bytes * ((row->use & 3) == 3 ? 2 : 1);
     ++messages;
     together |= (row->use & 2) && row->from < row->to;
     if (most > most_bytes / 4 / row->bytes) most = most_bytes / 4 / row->bytes + 1;
@@ -445,7 +450,7 @@ static int take_memory(isthmus_upc_loop* loop) {
 
 int isthmus_upc_rows_begin(isthmus_upc_loop* loop) {
   for (uint32_t i = 0; i < loop->pointer_count; ++i)
-    if (leads_to_shared(loop->pointers[i])) return 0;
+    if (isthmus_upc_leads_to_shared(loop->pointers[i])) return 0;
   for (uint32_t i = 0; i < loop->row_count; ++i)
     if ((loop->rows[i].use & 2) && loop->rows[i].step == 0) return 0;
   for (uint32_t i = 0; i < loop->pair_count; ++i) {
