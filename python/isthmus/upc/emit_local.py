@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .emit_types import TypeEmission
 from .layout import size_of
@@ -12,6 +12,17 @@ from .tokens import Token
 from .tree import Node, Symbol
 from .types import Type, is_shared, private, ultimate
 from .writer import Pieces, text_of
+
+
+@dataclass
+class OwnIterations:
+    """A loop over own iterations around a place: where its elements are on this thread."""
+
+    deal: Deal
+    origin: str  #: number of the first one
+    at: str  #: so many further
+    bases: dict[str, str] = field(default_factory=dict)  #: pointers to the first one, by the names of arrays
+    declared: Pieces = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,8 @@ class LocalEmission(TypeEmission):
     def __init__(self) -> None:
         #: Lines of the report, each once.
         self.notes: dict[str, None] = {}
-        #: Loops around this place that go over own iterations, and the numbers of their elements on this thread.
-        self.deals: list[tuple[Deal, str]] = []
+        #: Those around this place.
+        self.deals: list[OwnIterations] = []
 
     @property
     def ranks(self) -> str:
@@ -120,19 +131,29 @@ class LocalEmission(TypeEmission):
         known = symbol is not None and symbol.kind == "variable" and symbol.file_level and is_shared(array.type)
         if not known or not self.improve.local:
             return None
-        place = self.local_index(array.type, number)
-        return [f"{self.pointer_to_own(symbol.name, array.type)}[{place}]"] if place is not None else None
+        return self.own_element(symbol.name, array.type, number)
 
-    def local_index(self, of: Type, number: Node) -> str | None:
-        """Number of an element on this thread."""
+    def own_element(self, name: str, of: Type, number: Node) -> Pieces | None:
         block = rows(of)
         if block is None:
             return None
-        for deal, own in self.deals:
-            if deal.block == block and shift_of(number, deal.counter) == deal.shift:
-                return str(own)
+        for own in self.deals:
+            if own.deal.block == block and shift_of(number, own.deal.counter) == own.deal.shift:
+                return [f"{self.base(own, name, of)}[{own.at}]"]
         at = _behind_thread(number, block)
-        return None if at is None else str(at)
+        return None if at is None else [f"{self.pointer_to_own(name, of)}[{at}]"]
+
+    def base(self, own: OwnIterations, name: str, of: Type) -> str:
+        """A pointer to the first element: compilers see a loop from it on as one of C."""
+        if name not in own.bases:
+            self.count += 1
+            own.bases[name] = f"isthmus_upc_base_{self.count}"
+            pointer = Type("pointer", of=private(of.target), qualifiers=frozenset(["const"]))
+            declaration = self.declare(pointer, own.bases[name])
+            own.declared.append(
+                f"{declaration} = isthmus_upc_start_of({self.pointer_to_own(name, of)} + {own.origin});"
+            )
+        return own.bases[name]
 
     def pointer_to_own(self, name: str, of: Type) -> str:
         assert self.hoisted is not None
@@ -187,7 +208,8 @@ class LocalEmission(TypeEmission):
         iterations = f"isthmus_upc_iterations(isthmus_upc_from_{n}, isthmus_upc_to_{n}, {step})"
         head = f"{of} {name}" if deal.declared else name
         body = node.data["body"]
-        self.deals.append((deal, f"isthmus_upc_at_{n}"))
+        own = OwnIterations(deal, "", f"isthmus_upc_at_{n}")
+        self.deals.append(own)
         if block == 1:
             local = str(step) if abs(step) == 1 else f"isthmus_upc_turns_{n}.local_step"
             turns, turn = f"isthmus_upc_turns_{n}", f"isthmus_upc_turn_{n}"
@@ -195,10 +217,11 @@ class LocalEmission(TypeEmission):
                 f"const isthmus_upc_turns {turns} = isthmus_upc_turns_of(isthmus_upc_from_{n}, "
                 f"{iterations}, {step}, {deal.shift}, {ranks});"
             )
+            own.origin = f"{turns}.local"
 
             def bind(number: str) -> str:
                 return (
-                    f"const int64_t isthmus_upc_at_{n} = {turns}.local + {number} * {local}; {head} = ({of})("
+                    f"const int64_t isthmus_upc_at_{n} = {number} * {local}; {head} = ({of})("
                     f"{turns}.counter + {number} * {turns}.step); (void)isthmus_upc_at_{n}; (void){name};"
                 )
 
@@ -213,36 +236,37 @@ class LocalEmission(TypeEmission):
             first, last = f"isthmus_upc_first_{n}", f"isthmus_upc_end_{n}"
             begin.append(
                 f"for (int64_t isthmus_upc_block_{n} = isthmus_upc_next_block(isthmus_upc_floor("
-                f"isthmus_upc_from_{n} + {deal.shift}, {block}), {ranks}); isthmus_upc_block_{n} * {block} - "
-                f"{deal.shift} < isthmus_upc_to_{n}; isthmus_upc_block_{n} += {ranks}) {{"
+                f"isthmus_upc_from_{n} + {deal.shift}, {block}), {ranks}), isthmus_upc_round_{n} = isthmus_upc_floor("
+                f"isthmus_upc_block_{n}, {ranks}); isthmus_upc_block_{n} * {block} - {deal.shift} < "
+                f"isthmus_upc_to_{n}; isthmus_upc_block_{n} += {ranks}, ++isthmus_upc_round_{n}) {{"
                 f"const int64_t isthmus_upc_low_{n} = isthmus_upc_block_{n} * {block} - {deal.shift}, "
                 f"{first} = isthmus_upc_low_{n} <= isthmus_upc_from_{n} ? isthmus_upc_from_{n} : "
                 f"isthmus_upc_from_{n} + (isthmus_upc_low_{n} - isthmus_upc_from_{n} + {step - 1}) / {step} * {step}, "
                 f"{last} = isthmus_upc_low_{n} + {block} < isthmus_upc_to_{n} ? isthmus_upc_low_{n} + "
-                f"{block} : isthmus_upc_to_{n}, isthmus_upc_far_{n} = isthmus_upc_floor(isthmus_upc_block_{n}, "
-                f"{ranks}) * {block} - isthmus_upc_low_{n};"
+                f"{block} : isthmus_upc_to_{n}, isthmus_upc_far_{n} = isthmus_upc_round_{n} * {block} - "
+                f"isthmus_upc_low_{n};"
             )
-            turn = f"isthmus_upc_turn_{n}"
+            turn, count = f"isthmus_upc_turn_{n}", f"isthmus_upc_count_{n}"
+            begin.append(f"const int64_t {count} = isthmus_upc_iterations({first}, {last}, {step});")
+            own.origin = f"{first} + isthmus_upc_far_{n}"
 
-            def at_turn(number: str) -> str:
+            def bind(number: str) -> str:
                 return (
-                    f"const int64_t isthmus_upc_at_{n} = {number} + isthmus_upc_far_{n}; {head} = ({of}){number};"
-                    f"(void)isthmus_upc_at_{n}; (void){name};"
+                    f"const int64_t isthmus_upc_at_{n} = {number} * {step}; {head} = ({of})({first} + {number} * "
+                    f"{step}); (void)isthmus_upc_at_{n}; (void){name};"
                 )
 
             def plain() -> Pieces:
                 return [
-                    f"for (int64_t {turn} = {first}; {turn} < {last}; {turn} += {step}) {{ {at_turn(turn)}",
-                    self.value(body), "}",
+                    f"for (int64_t {turn} = 0; {turn} < {count}; ++{turn}) {{ {bind(turn)}", self.value(body), "}"
                 ]  # fmt: skip
 
-            count = f"isthmus_upc_iterations({first}, {last}, {step})"
-            loop = (first, str(step), count, lambda number: at_turn(f"({first} + {number} * {step})"))
+            loop = (first, str(step), count, bind)
             out, end = self.in_blocks(node, deal.counter, step, loop, plain), "}"
         self.deals.pop()
         if not deal.declared:
             end += f"{name} = ({of})(isthmus_upc_from_{n} + {iterations} * {step});"
-        return [*begin, out, end]
+        return [*begin, own.declared, out, end]
 
 
 def _behind_thread(number: Node, block: int) -> int | None:

@@ -121,6 +121,14 @@ static inline isthmus_upc_turns isthmus_upc_turns_of(int64_t from, int64_t itera
   turns.local_step = turns.step / threads;
   return turns;
 }
+/* Where the own elements of a loop begin. What it was made of is kept from the compiler, which otherwise goes from one
+ * element to the next by the distance of arrays: 9 instructions where a loop of C has 7. */
+static inline void* isthmus_upc_start_of(void* start) {
+#ifdef __GNUC__
+  __asm__("" : "+r"(start));
+#endif
+  return start;
+}
 /* Of blocks: the first one from a block on that is this thread's. */
 static inline int64_t isthmus_upc_next_block(int64_t block, int64_t threads) {
   const int64_t ahead = ((int64_t)isthmus_upc_thread - block) % threads;
