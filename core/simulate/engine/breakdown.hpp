@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "simulate/model/result.hpp"
 
 namespace isthmus::simulate {
@@ -15,6 +16,13 @@ class Breakdown {
  public:
   explicit Breakdown(Rank ranks) : sums_(on ? std::size_t{ranks} * shares : 0) {}
 
+  void prefetch(Rank rank) const {
+    if constexpr (on) {
+      const Picoseconds* first = sums_.data() + std::size_t{rank} * shares;
+      prefetch_line(first);
+      prefetch_line(first + shares - 1);
+    }
+  }
   void add(Rank rank, Share share, Picoseconds time) {
     if constexpr (on) sums_[std::size_t{rank} * shares + static_cast<std::size_t>(share)] += time;
   }

@@ -137,7 +137,10 @@ class Windows {
     const std::size_t count = active_.size();
     constexpr std::size_t ahead = 5;
     for (std::size_t i = 0; i < count + 4 * ahead; ++i) {
-      if (i < count) prefetch_state(active_[i]);
+      if (i < count) {
+        prefetch_state(active_[i]);
+        breakdown_.prefetch(active_[i]);
+      }
       if (i >= ahead && i - ahead < count) prefetch_queues(active_[i - ahead]);
       if (i >= 2 * ahead && i - 2 * ahead < count) prefetch_operations(active_[i - 2 * ahead]);
       if (i >= 3 * ahead && i - 3 * ahead < count) prefetch_dependants(active_[i - 3 * ahead]);

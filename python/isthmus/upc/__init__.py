@@ -6,8 +6,10 @@
 - ``emit``: declarations and statements as C has them
 - ``emit_blocks``: loops in blocks: strips, and the loop as it was
 - ``emit_expressions``: expressions: accesses to shared memory become calls
+- ``emit_kept``: what loops have read is kept for the loops that follow
 - ``emit_local``: what is the thread's own: iterations without tests, accesses as plain C
 - ``emit_types``: types as C has them
+- ``foreign``: objects that compilers for Berkeley's runtime made
 - ``expressions``: expressions are read and typed, and what UPC forbids is refused
 - ``initializers``: which value of an initialiser goes to which member
 - ``layout``: sizes of types
