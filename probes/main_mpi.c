@@ -14,6 +14,7 @@ static const Kind kinds[] = {
     {"clock", "rank:rank=0", 1, 0, &code_clock},
     {"pingpong", "a:rank b:rank bytes:size", 1, 0, &code_pingpong},
     {"fresh", "a:rank b:rank bytes:size", 1, 0, &code_fresh},
+    {"local", "a:rank b:rank what:copy|reduce bytes:size", 1, 0, &code_local},
     {"prtt", "a:rank b:rank bytes:size n:count delay:seconds=0 posted:flag=1", 1, 0, &code_prtt},
     {"sendrecv", "a:rank b:rank bytes:size", 1, 0, &code_sendrecv},
     {"burst", "a:rank b:rank bytes:size n:count", 1, 0, &code_burst},

@@ -62,7 +62,7 @@ double flag_exchange(const Team* team);
 
 /* -- kinds */
 
-extern const Code code_clock, code_noise, code_startup;
+extern const Code code_clock, code_noise, code_local, code_startup;
 extern const Code code_pingpong, code_fresh, code_prtt, code_sendrecv, code_burst, code_window, code_bidirectional,
     code_ring;
 extern const Code code_sendcall, code_receivecall, code_isendcall, code_waitcall, code_irecvcall, code_eager,

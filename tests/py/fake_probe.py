@@ -34,6 +34,7 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
         "clock": 2e-8,
         "pingpong": one,
         "fresh": 1.5 * one,
+        "local": 1e-9 + 1e-10 * size,
         "prtt": 2 * one + (at.get("n", 1) - 1) * each,
         "sendcall": o,
         "receivecall": o,

@@ -20,6 +20,8 @@ PAIRS = [
     "small pingpong a=0 b=1 bytes=8",
     "empty pingpong a=1 b=0 bytes=0",
     "large pingpong a=0 b=1 bytes=100000",
+    "copy local a=0 b=1 what=copy bytes=100000",
+    "reduce local a=0 b=1 what=reduce bytes=1000",
     "fresh fresh a=0 b=1 bytes=100000",
     "prtt prtt a=0 b=1 bytes=100 n=4 delay=0.0002",
     "unposted prtt a=1 b=0 bytes=100 n=4 posted=0",

@@ -15,7 +15,7 @@ from ..machine.measured import Measured, curve_table, measured_table
 from . import check, transport
 from .curves import curves, digits, median, working_set
 from .fit import LevelFit, ScheduleFit
-from .levels import SOURCE, level_tables, noise_table, number
+from .levels import SOURCE, level_tables, local_tables, noise_table, number
 from .models import hops_model, injection_model, with_models
 from .node import NodeShape
 from .places import Places
@@ -82,6 +82,7 @@ def describe(
             compared = transport.checked(unseen, fits, pairs)
         else:
             raw["level"], fits = level_tables(samples, places, shape, missing)
+            raw["node"] |= local_tables(samples)
             compared = check.checked(unseen, {level: (pairs[level][0], fit.level) for level, fit in fits.items()})
         raw["sources"] |= {
             f"{SOURCE}_{level}": f"{raw['sources'][SOURCE]}: {fit.method}" for level, fit in fits.items()

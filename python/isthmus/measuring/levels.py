@@ -14,7 +14,7 @@ from .curves import LEVEL_WORDS, digits, median
 from .fit import LevelFit, fit_level, fit_noise
 from .node import NodeShape
 from .places import Places
-from .plan import LARGE
+from .plan import LARGE, LOCAL
 from .samples import Samples
 
 #: Key of [sources].
@@ -80,6 +80,25 @@ def level_tables(
             missing.append(f"LogGP {LEVEL_WORDS[level]}: {len(fit.outliers)} items lie far from the fit ({some}).")
         missing += _unlike(samples, pairs)
     return out, fits
+
+
+def local_tables(samples: Samples) -> dict[str, list[dict[str, Any]]]:
+    """Return ``[[node.copy]]`` and ``[[node.reduce]]``: by size, no time shorter than those of fewer bytes."""
+    words = "on two cores at once, after an exchange of these data"
+    methods = {"copy": f"memcpy {words}", "reduce": f"MPI_Reduce_local, sums of floats {words}"}
+    out = {}
+    for what in LOCAL:
+        rows, least = [], 1e-9  # which no clock can tell from nothing
+        for one in sorted(
+            (s for s in samples.of("local", what=what) if len(s)), key=lambda s: int(s.parameters["bytes"])
+        ):
+            value, low, high = (max(seconds, least) for seconds in median(one.column()))
+            least = value
+            time = number(value, "s", (low, high), len(one), methods[what])
+            rows.append({"bytes": units.text(int(one.parameters["bytes"]), "B"), "time": time})
+        if rows:
+            out[what] = rows
+    return out
 
 
 def _queue(samples: Samples, level: Level, missing: list[str]) -> dict[str, dict[str, Any]]:

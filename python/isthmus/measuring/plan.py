@@ -58,6 +58,9 @@ _SIZES = (1, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 1_500_000, 1 << 22)
 _BURSTS = (2, 8, 64)
 #: Sizes of messages of data that was just written: below, such cache lines are a few.
 _FRESH = (1024, 4096, 16384, 65536, 262144, 1 << 20, 1 << 22)
+#: What a rank does with data of its own in a collective, by the tables of a node, and sizes.
+LOCAL = ("copy", "reduce")
+_LOCAL_SIZES = (8, 64, 512, 2048, 4096, 16384, 65536, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22)
 #: Bytes of a stream, where messages are not so large that eight are more.
 _STREAM = 1 << 21
 #: Bytes of a message behind which others of its node wait: more than queues hold.
@@ -240,6 +243,11 @@ def mpi_launch(
     """Everything that needs MPI but launches of other numbers of ranks; None if nothing of it is wanted."""
     items = _Items()
     pairs = places.pairs(shape)
+    if "loggp" in parts and pairs:
+        a, b = next(iter(pairs.values()))[0]
+        for what in LOCAL:
+            for size in _LOCAL_SIZES[::2] if quick else _LOCAL_SIZES:
+                items.add("local", a=a, b=b, what=what, bytes=size)
     for level, found in pairs.items():
         a, b = found[0]
         if "loggp" in parts:
