@@ -14,7 +14,10 @@ import pytest
 from commands import Run
 from isthmus.upc import Options, UpcError, build
 from isthmus.upc.driver import preprocessed
+from isthmus.upc.emit_kept import KeptEmission
+from isthmus.upc.rows import Reader
 from isthmus.upc.translate import translate
+from isthmus.upc.tree import Node
 from mpi_programs import installed, launcher
 
 PROGRAMS = Path(__file__).parents[1] / "upc"
@@ -293,6 +296,40 @@ def test_reads_are_kept_only_where_nothing_can_change_them(
         command = [*launcher("openmpi", 2), "-x", "ISTHMUS_UPC_STRIP", "-x", "ISTHMUS_TRANSPORT", str(program)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
         assert (done.returncode, done.stdout) == (0, "right on 2\n")
+
+
+def test_reads_are_not_kept_where_something_changes_them_unseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPICC", installed("openmpi").mpi.mpicc)
+    program = tmp_path / "unkept"
+    build([str(PROGRAMS / "unkept.upc")], Options(str(program), network="mpi"))
+    environment = os.environ | {"ISTHMUS_TRANSPORT": "mpi"}
+    command = [*launcher("openmpi", 2), "-x", "ISTHMUS_TRANSPORT", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert (done.returncode, done.stdout) == (0, "right on 2\n"), done.stderr
+
+
+def test_statements_of_a_long_block_are_read_a_few_times_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+    original = KeptEmission.read_run
+
+    def counted(self: KeptEmission, statements: list[Node]) -> Reader | None:
+        nonlocal read
+        read += len(statements)
+        return original(self, statements)
+
+    monkeypatch.setattr(KeptEmission, "read_run", counted)
+    many = 300
+    source = tmp_path / "long.upc"
+    lines = "".join(f"  p[{k}] = p[{k + 1}] + {k};\n" for k in range(many))
+    loop = "  for (int i = 0; i < 8 * THREADS; ++i) s += a[i];\n"
+    source.write_text(
+        "#include <upc_relaxed.h>\nshared long a[8 * THREADS];\n"
+        f"long f(long *p) {{\n  long s = 0;\n{loop}{lines}  p = p + 1;\n{lines}{loop}  return s;\n}}\n"
+    )
+    build([str(source)], Options(str(tmp_path / "long.o"), compile_only=True))
+    assert 2 * many <= read < 20 * many
 
 
 def test_a_wrong_length_of_strips_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,19 @@ from .writer import Pieces, text_of
 _NOBODY = Symbol("variable", "", INT, "", False)
 
 
+def _has_loop(node: Node) -> bool:
+    return any(part.kind in ("for", "forall") for part in walk(node))
+
+
 class RunReader(Reader):
     """Reads statements that follow each other."""
 
     not_followed = Reader.not_followed - {"forall"}
+
+    def visit(self, node: Node, sure: bool) -> None:
+        if node.kind in ("for", "forall") and leaves(node.data["body"]) and _has_loop(node.data["body"]):
+            raise Reason("a loop in it may wait for another thread, until what loops in it have read says so")
+        super().visit(node, sure)
 
 
 class Run:
@@ -96,35 +105,39 @@ class KeptEmission(BlockEmission):
         return f"isthmus_upc_keep((const void *const[]){{{texts}}}, {len(pointers)});"
 
     def runs(self, node: Node) -> list[Run]:
-        """As long as they can be, those that have a loop with accesses to shared memory in them."""
+        """As long as they can be, from a loop with accesses to shared memory to the last one."""
         found: list[Run] = []
-        statements: list[Node] = []
-        readable: Reader | None = None
+        part: list[Node] = []
         for kid in [*node.kids, None]:
-            reader = self.read_run(node, [*statements, kid]) if kid is not None else None
-            if reader is not None and kid is not None:
-                statements.append(kid)
-                readable = reader
-                continue
-            if readable is not None and any(self.is_loop(part) for one in statements for part in walk(one)):
-                found.append(Run(statements, readable))
-            statements, readable = [], None
-            if kid is not None:
-                reader = self.read_run(node, [kid])
-                if reader is not None:
-                    statements, readable = [kid], reader
+            if kid is not None and self.read_run([kid]) is not None:
+                part.append(kid)
+            elif part:
+                found += self.runs_of(part)
+                part = []
         return found
+
+    def runs_of(self, part: list[Node]) -> list[Run]:
+        """Of statements each of which can be in one by itself; where all fail together, by halves."""
+        loops = [i for i, one in enumerate(part) if any(self.is_loop(inner) for inner in walk(one))]
+        if not loops:
+            return []
+        part = part[loops[0] : loops[-1] + 1]
+        reader = self.read_run(part)
+        if reader is not None:
+            return [Run(part, reader)]
+        middle = len(part) // 2
+        return [*self.runs_of(part[:middle]), *self.runs_of(part[middle:])]
 
     def is_loop(self, node: Node) -> bool:
         return node.kind in ("for", "forall") and self.has_shared(node)
 
-    def read_run(self, block: Node, statements: list[Node]) -> Reader | None:
+    def read_run(self, statements: list[Node]) -> Reader | None:
         """None where something in them may change what others see, or what this thread does."""
         body = Node("block", statements[0].start, statements[-1].end, statements)
         free = writes_anywhere(body, self.pure)
         affine = Affine(_NOBODY, body, changed_in(body), free, lambda part: text_of(self.value(part)))
         reader = RunReader(affine, None, lambda _: False, lambda part: self.strict(part) == "1", self.pure)
-        if leaves(body) or reader.skips:
+        if leaves(body) or reader.skips or self.calls_unseen(body):
             return None
         try:
             reader.read()
@@ -133,3 +146,21 @@ class KeptEmission(BlockEmission):
         if any(pointer is None for pointer, through in reader.pointers if through):
             return None
         return reader
+
+    def calls_unseen(self, body: Node) -> bool:
+        """Whether functions may be called at the end of a variable's life, or for the length of an array in a type."""
+
+        def words(start: int, end: int) -> list[str]:
+            return [token.text for token in self.tokens[start:end]]
+
+        for part in walk(body):
+            if part.kind == "declaration":
+                if any(word in ("cleanup", "__cleanup__") for word in words(part.start, part.end)):
+                    return True
+            elif part.kind == "cast" and "[" in words(part.start, part.kids[0].start):
+                return True
+            elif part.kind == "sizeof":
+                inside = words(part.start, part.end)
+                if "[" in inside and inside.count("(") > 1:
+                    return True
+        return False

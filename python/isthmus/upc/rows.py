@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .affine import Affine, Sum, constant, is_constant, parts, plus, product, value_of
 from .loops import Reason, bare, changed_in, is_call_of, is_counted, leaves, symbol_of, walk, writes_anywhere
@@ -206,6 +207,12 @@ class Reader:
         if pointer is not None and not is_pointer_to_shared(pointer.type):
             self.pointers.append((self.root_pointer(pointer), written))
 
+    @cached_property
+    def given(self) -> set[int]:
+        """Names that get another value, as ids of their symbols."""
+        body = walk(self.affine.body)
+        return {id(symbol_of(part.kids[0])) for part in body if part.kind == "assign" and part.data["sign"] == "="}
+
     def root_pointer(self, node: Node) -> Node | None:
         """A name that leads into the same object as this pointer; None where there is none to look at."""
         while True:
@@ -221,14 +228,11 @@ class Reader:
         symbol: Symbol | None = node.data["symbol"]
         if symbol is None or id(symbol) in self.affine.declared or node.type.kind not in ("pointer", "array"):
             return None
-        if is_pointer_to_shared(node.type):
+        if is_pointer_to_shared(node.type) or is_shared(node.type):
             return None
         if symbol.addressed or ((symbol.file_level or symbol.storage in ("static", "extern")) and self.affine.free):
             return node if node.type.kind == "array" else None
-        for part in walk(self.affine.body):
-            if part.kind == "assign" and part.data["sign"] == "=" and symbol_of(part.kids[0]) is symbol:
-                return None
-        return node
+        return None if id(symbol) in self.given else node
 
     # -- accesses -----------------------------------------------------------------------------------------------------
 
