@@ -281,6 +281,21 @@ def test_extents_that_do_not_divide_are_said() -> None:
     assert difference(make(49), generate(known, 49)) is None
 
 
+def test_only_bytes_that_are_in_doubt_are_said() -> None:
+    """Those of the first call, beside ten times as many that every number of ranks has."""
+
+    def make(ranks: int) -> isthmus.Program:
+        b = ProgramBuilder(ranks)
+        rank = np.arange(ranks)
+        size = 8 * (60 * (rank + 1) // ranks - 60 * rank // ranks)
+        b.send(None, (rank + 1) % ranks, size)
+        b.recv(None, (rank - 1) % ranks, size[(rank - 1) % ranks])
+        b.allreduce(None, 320)
+        return b.build()
+
+    assert "9.1 % of the bytes come from a formula" in generate(fitted(make, (4, 10, 15)), 49).origin
+
+
 def test_boxes_of_another_kind_are_said() -> None:
     blueprint = fitted(skeleton("cth:steps=1,exchanges=2,sums=2"))
     assert "depend on a box of 5 x 5 x 4 ranks" in generate(blueprint, 100).origin

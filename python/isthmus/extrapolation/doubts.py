@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Names of sides and of grids in the text of a rule, with the number of sides.
 _SIDES = re.compile(r"\b(?:[xyzw]|grid|torus)([234])")
-#: Stands for all statements where doubts go by statement.
-ALL = 0
+#: Stands for all statements where doubts go by statement, which are numbered from 0.
+ALL = -1
 
 
 def kind(ranks: int, count: int) -> tuple[object, ...]:
