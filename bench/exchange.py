@@ -65,6 +65,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--part", choices=["exchange", "steps"], help="only this one")
     options = parser.parse_args()
+    if options.part == "steps" and options.mpi != "openmpi":
+        parser.error("--part steps: Open MPI is told which algorithm to take, others are not")
     if options.part != "exchange" and options.mpi == "openmpi":
         with tempfile.TemporaryDirectory() as scratch:
             steps(Path(scratch) / "steps", options.rounds)
