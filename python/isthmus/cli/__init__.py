@@ -36,6 +36,7 @@
 - ``show``: isthmus show
 - ``simulate``: isthmus simulate
 - ``skeleton``: isthmus skeleton
+- ``skeleton_commands``: whether recordings for a skeleton are of one program
 - ``skeleton_fit``: isthmus skeleton fit, pack and describe
 - ``study``: isthmus study
 - ``things``: whatever a line can name: a machine, a table, a placement, a graph, a hierarchy, a program, a schedule or

@@ -45,10 +45,12 @@ def fit(
 ) -> None:
     from ..extrapolation import deviation, generate, leave_out_largest
     from ..extrapolation import fit as fit_
+    from .skeleton_commands import check_commands
 
     given = [_recording(text) for text in files]
     held = [_recording(text) for text in checks]
     _check_scaling(scaling, given)
+    check_commands([*given, *held], scaling == "weak")
     blueprint = fit_(given)
     results = []
     left_out = leave_out_largest(given)
@@ -152,11 +154,11 @@ def _tell(blueprint: Blueprint, output: str | None, as_json: bool, checks: list[
         right=["bytes"],
         wrap=["to or from", "bytes of a call"],
     )
-    parts = ", ".join(f"{percent(share)} {label}" for label, share in shares.items() if share)
-    words = ", ".join(map(str, blueprint.sizes))
     several = len(blueprint.sizes) > 1
-    how = " in recordings left out one by one" * (several and shares["exact"] > 0)
-    click.echo(f"\nBytes of the recording{'s' * several} of {words} ranks: {parts or 'none'}{how}.")
+    labels = {"exact": "exact (each recording from the others)"} if several else {}
+    parts = ", ".join(f"{percent(share)} {labels.get(label, label)}" for label, share in shares.items() if share)
+    words = ", ".join(map(str, blueprint.sizes))
+    click.echo(f"\nBytes of the recording{'s' * several} of {words} ranks: {parts or 'none'}.")
     for one in checks:
         verdict = "every call is the same" if not one["first"] else f"the first call that differs: {one['first']}"
         how = ", from the others" * one["left_out"]

@@ -153,5 +153,5 @@ class Blueprint:
         )
         shares = self.shares()
         parts = ", ".join(f"{percent(share)} of the bytes {label}" for label, share in shares.items() if share)
-        parts = parts.replace("exact", "exact in recordings left out")
+        parts = parts.replace("exact", "exact (each recording from the others)")
         return f"{how} recordings of {words}: {parts or 'no bytes'}" + (f"; of these, {unproved}" if unproved else "")

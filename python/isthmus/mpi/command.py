@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
@@ -41,6 +42,10 @@ _RANKS = ("-n", "-np", "--n", "--np", "--ntasks")
 #: Programs that start another one and may have options of the same names: taskset -c 1, nice -n 5.
 _WRAPPERS = ("chrt", "env", "ionice", "nice", "numactl", "perf", "setarch", "stdbuf", "taskset", "time", "timeout")
 _VALUES = dict.fromkeys(_ONE.split(), 1) | dict.fromkeys(_TWO.split(), 2)
+#: Options of such programs that take values which are no numbers.
+_WRAPPED = dict.fromkeys(("-C", "-e", "-f", "-o", "-u"), 1)
+#: Programs that run the file that is their first argument.
+_INTERPRETERS = re.compile(r"(?:python|pypy|perl|ruby|julia|Rscript|octave|bash|dash|zsh|ksh|sh)[0-9.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,51 @@ def take_apart(words: Sequence[str]) -> Command:
             searching = False
         i += 1
     return Command(found, launcher, tuple(programs))
+
+
+def program_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the program and its arguments in words that may have been run elsewhere: no file is looked for.
+
+    Of ``a : b`` all programs, with the colon between them. Empty where it cannot be told.
+
+    Examples
+    --------
+    >>> program_of("taskset -c 0,1 mpirun --oversubscribe -np 8 build/halo3d 60 10".split())
+    ('build/halo3d', '60', '10')
+    >>> program_of("isthmus run -n 2 -- ./a".split()), program_of("srun -n8 python3 -u a.py 5".split())
+    (('./a',), ('a.py', '5'))
+    """
+    rest = tuple(words)
+    while rest:
+        name = os.path.basename(rest[0])
+        if launcher_name(rest[0]):
+            parts = [tuple(part) for colon, part in itertools.groupby(rest[1:], ":".__eq__) if not colon]
+            if len(parts) > 1:
+                found = [program_of(_without_options(part)) for part in parts]
+                return tuple(itertools.chain(*((":", *part) for part in found)))[1:] if all(found) else ()
+            rest = _without_options(rest[1:])
+        elif name in _WRAPPERS:
+            rest = _without_options(rest[1:], _WRAPPED, r"[0-9][\w.,:-]*|\w+=.*|stat|record")
+        elif name == "isthmus":
+            rest = rest[rest.index("--") + 1 :] if "--" in rest else ()
+        elif _INTERPRETERS.fullmatch(name) and len(rest) > 1:
+            options = tuple(itertools.takewhile(lambda word: word.startswith("-"), rest[1:]))
+            if "-c" in options:
+                return ()
+            rest = rest[1 + len(options) :]
+        else:
+            return rest
+    return ()
+
+
+def _without_options(
+    words: Sequence[str], values: Mapping[str, int] = _VALUES, more: str = "[0-9]+"
+) -> tuple[str, ...]:
+    """Words without the options before the first program; values of options that are not known look like ``more``."""
+    i = 0
+    while i < len(words) and (words[i].startswith("-") or re.fullmatch(more, words[i])):
+        i += 1 + (0 if "=" in words[i] else values.get(words[i], 0))
+    return tuple(words[i:])
 
 
 def with_programs(command: Command, program: Sequence[str]) -> list[str]:
