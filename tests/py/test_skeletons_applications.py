@@ -292,6 +292,12 @@ def test_algebraic_multigrid_grows() -> None:
     assert np.bincount(large[0].matrix.messages.source).max() == 6
 
 
+def test_algebraic_multigrid_too_large() -> None:
+    """A rank has at least 4^3 points where a smaller problem is computed: a million ranks would take 47 GB."""
+    with pytest.raises(isthmus.InvalidInput, match="67,108,864 rows would be computed: must be at most 262,144, or"):
+        skeleton("amg:ranks=1048576")
+
+
 def test_algebraic_multigrid_in_pieces() -> None:
     """Pieces one after the other are the program."""
     pytest.importorskip("pyamg")

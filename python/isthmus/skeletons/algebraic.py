@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Rows of the problem whose hierarchy is computed, about; a rank has at least so many along an edge.
 _ROWS, _EDGE = 2_000_000, 4
+#: Rows, at most: 8 million take 6 GB.
+_MOST = 1 << 24
 #: Rows of a rank from which on a level is local: it exchanges with the ranks around it, however many there are.
 _LOCAL = 50
 
@@ -128,12 +130,17 @@ def levels(ranks: int, points: int) -> tuple[Level, ...]:
     Raises
     ------
     InvalidInput
-        If a rank would have fewer points than a level needs.
+        If a rank would have fewer points than a level needs, and for more ranks than a hierarchy is computed for.
     """
     edge = points
     if ranks * points**3 > _ROWS:
         edge = max(_EDGE, int((_ROWS / ranks) ** (1 / 3) + 1e-9))
     edge = min(edge, points)
+    if ranks * edge**3 > _MOST:
+        raise InvalidInput(
+            f"ranks={ranks:,}: a hierarchy of {ranks * edge**3:,} rows would be computed: must be at most "
+            f"{_MOST // edge**3:,}, or fewer points"
+        )
     computed = _computed(box(ranks), edge)
     if edge == points:
         return computed
