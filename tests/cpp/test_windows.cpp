@@ -212,9 +212,7 @@ TEST_CASE("where windows cannot tell an order, the queue does") {
   options.detail = Detail::finish;
   CHECK(!in_windows(schedule, options));
   CHECK(windows_pay(schedule));
-  const auto by_all = in_windows(schedule, options, Remembered::all);
-  REQUIRE(by_all);
-  check_equal(in_a_queue(schedule, options), *by_all);
+  CHECK(!in_windows(schedule, options, Remembered::all));  // all senders would be compared back to the beginning
   const Simulated s = simulate::simulate(schedule, options);
   CHECK(s.finish == simulate_naively(schedule, options).finish);
 }

@@ -37,7 +37,7 @@ class Ancestors {
  private:
   static constexpr std::size_t at_once = 1 << 14;
   // Ranks that have been in step from the beginning on would be compared back to there each time.
-  static constexpr std::uint64_t steps_per_event = 32;
+  static constexpr std::uint64_t steps_per_event = 4;
 
   [[nodiscard]] const Birth& of(Picoseconds number) const {
     const auto n = static_cast<std::size_t>(number);
