@@ -61,6 +61,12 @@ static int pingpong(const Item* item, const Team* team, int count, double* value
   return count;
 }
 
+/* The second is there; when the first one returns, it is through with saying so. */
+static void agree(const Team* team, int peer) {
+  if (team->me == 1) tell(peer);
+  else hear(peer), spin(2e-6);
+}
+
 /* Both write what they send before a round trip: it is in their caches, and in no other. */
 static int fresh(const Item* item, const Team* team, int count, double* values) {
   const int bytes = (int)item_integer(item, "bytes"), peer = other(team);
@@ -68,14 +74,12 @@ static int fresh(const Item* item, const Team* team, int count, double* values) 
   clear(values, count);
   for (int i = 0; i < count * item->trips; i++) {
     memset(out, i, (size_t)bytes);
+    agree(team, peer);
     if (team->me == 1) {
-      tell(peer);
       receive(bytes, peer);
       send(bytes, peer);
       continue;
     }
-    hear(peer);
-    spin(2e-6); /* until the other is through with telling */
     const double begin = now();
     send(bytes, peer);
     receive(bytes, peer);
@@ -94,14 +98,13 @@ static int prtt(const Item* item, const Team* team, int count, double* values) {
   for (int i = 0; i < count * item->trips; i++) {
     if (team->me == 1) {
       for (int k = 0; posted && k < n; k++) MPI_Irecv(in, bytes, MPI_BYTE, peer, TIMED, tests, &request[k]);
-      tell(peer);
+      agree(team, peer);
       if (posted) MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
       for (int k = 0; !posted && k < n; k++) receive(bytes, peer);
       send(bytes, peer);
       continue;
     }
-    hear(peer);
-    spin(2e-6); /* until the other is through with telling */
+    agree(team, peer);
     const double begin = now();
     send(bytes, peer);
     for (int k = 1; k < n; k++) {

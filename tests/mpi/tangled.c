@@ -125,20 +125,10 @@ static void end_of(Call* c) {
   (mode == 0   ? MPI_##NAME(__VA_ARGS__, g->comm)               \
    : mode == 1 ? MPI_I##NAME(__VA_ARGS__, g->comm, &c->request) \
                : MPI_##NAME##_init(__VA_ARGS__, g->comm, MPI_INFO_NULL, &c->request))
-#define MPI_IBcast MPI_Ibcast
-#define MPI_IReduce MPI_Ireduce
-#define MPI_IAllreduce MPI_Iallreduce
-#define MPI_IScan MPI_Iscan
-#define MPI_IExscan MPI_Iexscan
-#define MPI_IGatherv MPI_Igatherv
-#define MPI_IScatterv MPI_Iscatterv
-#define MPI_IAllgatherv MPI_Iallgatherv
-#define MPI_IAlltoallv MPI_Ialltoallv
-#define MPI_IAlltoallw MPI_Ialltoallw
-#define MPI_IReduce_scatter MPI_Ireduce_scatter
 #else
 #define MODES 2
 #define ISSUE(NAME, ...) (mode == 0 ? MPI_##NAME(__VA_ARGS__, g->comm) : MPI_I##NAME(__VA_ARGS__, g->comm, &c->request))
+#endif
 #define MPI_IBcast MPI_Ibcast
 #define MPI_IReduce MPI_Ireduce
 #define MPI_IAllreduce MPI_Iallreduce
@@ -150,7 +140,6 @@ static void end_of(Call* c) {
 #define MPI_IAlltoallv MPI_Ialltoallv
 #define MPI_IAlltoallw MPI_Ialltoallw
 #define MPI_IReduce_scatter MPI_Ireduce_scatter
-#endif
 
 /* Begins a call; everything is drawn from `s`, which is the same on all ranks. */
 static Call* begin(const Group* g, uint64_t* s, uint64_t number) {
