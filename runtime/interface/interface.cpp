@@ -177,6 +177,22 @@ int isthmus_start(isthmus_operation* operation, const void* input, void* output)
   });
 }
 
+int isthmus_start_and_look(isthmus_operation* operation, const void* input, void* output, uint32_t looks) {
+  const void* const caller = __builtin_return_address(0);
+  return guarded([&] {
+    require(operation != nullptr, "operation is NULL");
+    isthmus_team& team = operation->team;
+    const Hold hold(team.progress);
+    require(!operation->under_way, "the operation is in progress and cannot be started");
+    int status = team.start(*operation, input, output, caller);
+    for (std::uint32_t vain = 0; status == ISTHMUS_IN_PROGRESS && vain < looks;) {
+      if (!team.go_on()) ++vain;
+      status = team.state(*operation);
+    }
+    return told(*operation, status);
+  });
+}
+
 int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output,
                   isthmus_operation** operation) {
   const void* const caller = __builtin_return_address(0);

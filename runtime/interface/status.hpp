@@ -41,6 +41,7 @@ T whole(const T* given, const char* name) {
   require(given != nullptr, name, " is NULL");
   require(given->size >= sizeof given->size && given->size <= 4096, name, ".size = ", given->size, ": must be sizeof(",
           name, ")");
+  if (given->size == sizeof(T)) return *given;
   T out{};
   std::memcpy(&out, given, std::min(given->size, sizeof out));
   return out;

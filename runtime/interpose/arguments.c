@@ -26,7 +26,9 @@ static MPI_Datatype own(MPI_Datatype type) {
 }
 
 static void release_type(MPI_Datatype* type) {
-  if (*type != MPI_DATATYPE_NULL && !type_of(*type).named) PMPI_Type_free(type);
+  if (*type == MPI_DATATYPE_NULL || type_of(*type).named) return;
+  handle_freed();
+  PMPI_Type_free(type);
 }
 
 static void keep_types(struct types* a, int n) {

@@ -34,15 +34,16 @@ int collective_meet(const struct communicator* c, MPI_Comm comm) {
 /* Algorithms are tried where a call has come often, but before it is compared with the MPI library's own. All ranks are
  * there first: from then on nobody waits for what this rank began with the MPI library. */
 static int tune(const struct communicator* c, const isthmus_call* call, const void* input, const void* output,
-                MPI_Comm comm) {
+                MPI_Comm comm, bool* tuned) {
   enum { OFTEN = 12 };
   const int asked = isthmus_untried(c->team, call);
   if (asked < 0) return collective_failed(comm, asked);
   if (asked != OFTEN) return MPI_SUCCESS;
   const int error = collective_meet(c, comm);
   if (error != MPI_SUCCESS) return error;
-  const int tuned = isthmus_tune(c->team, call, NULL, input, output);
-  return tuned == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, tuned);
+  *tuned = true;
+  const int status = isthmus_tune(c->team, call, NULL, input, output);
+  return status == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, status);
 }
 
 static int carry_out(const struct arguments* a, struct communicator* c, const struct reduction* reduction,
@@ -54,21 +55,33 @@ static int carry_out(const struct arguments* a, struct communicator* c, const st
   }
   if (algorithm) call.call.algorithm = algorithm;
   prepared_keep(c, a, &call);
-  int error = c->may_tune ? tune(c, &call.call, call.input, call.output, a->comm) : MPI_SUCCESS;
+  bool tuned;
+  int error = c->may_tune ? tune(c, &call.call, call.input, call.output, a->comm, &tuned) : MPI_SUCCESS;
   if (error == MPI_SUCCESS) error = collective_wait(c, &call, a->comm);
   if (error == MPI_SUCCESS) call_finish(&call);
   call_release(&call);
   return error;
 }
 
-static int carry_out_prepared(const struct prepared* p, const struct arguments* a, struct communicator* c) {
-  isthmus_operation* operation;
+/* Looks without giving time to others, as go_on() does not at first. */
+static uint32_t looks_alone(void) {
+  enum { MOST = 60 };
+  if (requests_busy > 0 || process.several_threads) return 0;
+  return process.looks < MOST ? process.looks - 1 : MOST;
+}
+
+static int carry_out_prepared(struct prepared* p, const struct arguments* a, struct communicator* c) {
   if (c->may_tune) {
-    const int error = tune(c, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), a->comm);
+    bool tuned = false;
+    const int error = tune(c, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), a->comm, &tuned);
     if (error != MPI_SUCCESS) return error;
+    if (tuned) prepared_renew(p);
   }
-  const int status = prepared_begin(p, c, a, &operation);
-  return wait_for(operation, status, a->comm);
+  ++p->in_use;
+  const int status = prepared_carry_out(p, c, a, looks_alone());
+  const int error = LIKELY(status == ISTHMUS_DONE) ? MPI_SUCCESS : wait_for(p->operation, status, a->comm);
+  --p->in_use;
+  return error;
 }
 
 /* The MPI library's turn. */
@@ -85,7 +98,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
   turn->tally = NULL;
   enter();
   struct communicator* c = communicator_of(a->comm, true);
-  const struct prepared* p = c ? prepared_call(c, a) : NULL;
+  struct prepared* p = c ? prepared_call(c, a) : NULL;
   const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "a wrong argument";
   if (!p && !why && process.reproducible && reduces(a->kind)) why = order_of(a, c, &reduction, &algorithm);
   if (why) {

@@ -324,16 +324,17 @@ def _freed(function: Function, language: Language) -> str:
     kind = function.name.removesuffix("_free")
     name = function.parameters[0].name
     late = "requests_live > 0 && taking()"
+    freed = "  handle_freed();\n"
     if not language.fortran:
         return (
             f"{_head(function)}  if ({late} && {kind.lower()}_put_off({name})) return MPI_SUCCESS;\n"
-            f"  return {_call(function)};\n}}\n"
+            f"{freed}  return {_call(function)};\n}}\n"
         )
     entry = fortran_entry(function, language)
     return (
         f"{entry.head}  if ({late}) {{\n    {function.parameters[0].base} handle = PMPI_{kind}_f2c(*{name});\n"
         f"    if ({kind.lower()}_put_off(&handle)) {{\n      *{name} = PMPI_{kind}_c2f(handle);\n"
-        f"      if (ierror) *ierror = MPI_SUCCESS;\n      return;\n    }}\n  }}\n  {entry.forward}\n}}\n"
+        f"      if (ierror) *ierror = MPI_SUCCESS;\n      return;\n    }}\n  }}\n{freed}  {entry.forward}\n}}\n"
     )
 
 

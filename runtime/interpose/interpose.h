@@ -147,7 +147,7 @@ struct communicator {
   bool compares;    /* calls that do not wait, too */
   struct tally* tallies[COLLECTIVES][CLASSES + 1];
   struct series* series[2][COLLECTIVES][CLASSES + 1]; /* nonblocking, persistent */
-  struct prepared* prepared[COLLECTIVES];             /* the last call of each kind, where it can be used again */
+  struct prepared* prepared[COLLECTIVES];             /* the last calls of each kind that can be used again */
   struct order* orders[ORDERS];
 };
 void communicators_begin(void);
@@ -258,28 +258,48 @@ bool call_prepare(struct call* call, const struct arguments* a, struct communica
 void call_finish(struct call* call);
 void call_release(struct call* call);
 
-/* ---- prepared.c: calls as the one before, of predefined types without gaps, which need not be prepared again ---- */
+/* ---- prepared.c: calls as one of the last, of types without gaps, which need not be prepared again ---- */
 enum buffer { NO_BUFFER, SENT, RECEIVED };
+struct place {
+  enum buffer buffer;
+  ptrdiff_t at;
+};
+enum { ARRAYS = 4 }; /* of counts and displacements */
 struct prepared {
   int64_t scount, rcount;
   MPI_Datatype stype, rtype;
   MPI_Op op;
   int root;
-  bool sent_in_place, received_in_place;
-  enum buffer input, output;
+  bool sent_in_place, received_in_place, with_arrays;
+  struct ints arrays[ARRAYS]; /* those that mean something */
+  size_t lengths[ARRAYS];
+  bool for_ever;  /* of predefined handles alone */
+  uint32_t freed; /* handles, when it was made */
+  struct place input, output;
+  struct reduction reduction;
   isthmus_call call;
-  int size_class; /* as call_size() and class_of() say */
+  isthmus_operation* operation; /* of it, for calls that wait; NULL: not made yet */
+  int in_use;                   /* by calls that wait */
+  int size_class;               /* as call_size() and class_of() say */
   int64_t own;
+  struct prepared* next; /* used before */
 };
+/* Types and operators of the program that were freed: their handles may mean others now. */
+extern uint32_t handles_freed;
+static inline void handle_freed(void) { __atomic_fetch_add(&handles_freed, 1, __ATOMIC_RELEASE); }
 /* NULL: it is to be prepared. */
-const struct prepared* prepared_call(const struct communicator* c, const struct arguments* a);
-/* Begins it; returns what isthmus_begin() returns. */
-void* prepared_buffer(enum buffer which, const struct arguments* a);
+struct prepared* prepared_call(struct communicator* c, const struct arguments* a);
+/* Begins it, which its operator must not be one of the MPI library for; returns what isthmus_begin() returns. */
+void* prepared_buffer(struct place place, const struct arguments* a);
 int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a,
                    isthmus_operation** operation);
+/* The same with its own operation, which is looked at so many times in vain. */
+int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks);
+/* Its algorithm may be another one from now on. */
+void prepared_renew(struct prepared* p);
 /* Keeps what call_prepare() has made, if it can be used again. */
 void prepared_keep(struct communicator* c, const struct arguments* a, const struct call* call);
-void prepared_free(struct prepared* p);
+void prepared_free(struct prepared* last); /* and all before it */
 
 /* ---- collectives.c ---- */
 struct turn {

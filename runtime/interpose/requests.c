@@ -115,6 +115,7 @@ bool op_put_off(MPI_Op* op) {
 static void free_put_off(void) {
   while (later_count > 0) {
     --later_count;
+    handle_freed();
     if (later[later_count].op != MPI_OP_NULL) PMPI_Op_free(&later[later_count].op);
     else PMPI_Type_free(&later[later_count].type);
   }
@@ -139,7 +140,7 @@ static int begin_call(struct request* r) {
     say("not enough memory for a collective");
     PMPI_Abort(MPI_COMM_WORLD, 1);
   }
-  prepared_keep(r->comm, &r->arguments, call);
+  if (!call->call.combine) prepared_keep(r->comm, &r->arguments, call);
   return isthmus_begin(r->comm->team, &call->call, call->input, call->output, &r->operation);
 }
 
@@ -208,6 +209,12 @@ static int class_of_call(const struct prepared* p, const struct arguments* a, co
   return agreed < 0 ? NO_CLASS : class_of(agreed);
 }
 
+/* What calls of the MPI library's operators need lasts no longer than a call that waits. */
+static const struct prepared* prepared_apart(struct communicator* c, const struct arguments* a) {
+  const struct prepared* p = prepared_call(c, a);
+  return p && !p->call.combine ? p : NULL;
+}
+
 static int start(struct request* r, const struct prepared* p, int size_class, int64_t own, bool timed) {
   const uint64_t from = timed ? now_ns() : 0;
   const int error = begin(r, p);
@@ -230,7 +237,7 @@ static int start_theirs(struct request* r, bool timed) {
 }
 
 int request_start(struct request* r) {
-  const struct prepared* p = prepared_call(r->comm, &r->arguments);
+  const struct prepared* p = prepared_apart(r->comm, &r->arguments);
   bool timed = false;
   int64_t own;
   const int size_class = class_of_call(p, &r->arguments, r->comm, &own);
@@ -267,7 +274,7 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   struct communicator* c = communicator_of(a->comm, false);
   /* A persistent one is prepared again when it is started. */
   const bool ordered = process.reproducible && reduces(a->kind);
-  const struct prepared* p = c && form == NONBLOCKING && !ordered ? prepared_call(c, a) : NULL;
+  const struct prepared* p = c && form == NONBLOCKING && !ordered ? prepared_apart(c, a) : NULL;
   struct reduction reduction = {.by_mpi = false};
   const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "no group of its ranks was made";
   /* Who waits within the MPI library could not go on with it. */

@@ -72,9 +72,12 @@ static enum family family_of(MPI_Datatype type) {
   return OTHER;
 }
 
-/* Types that were asked for: predefined ones mean the same for ever. */
+/* Types that were asked for: predefined ones mean the same for ever, others until a type is freed. */
 enum { SLOTS = 64 };
-static struct type seen[SLOTS];
+static struct {
+  struct type type;
+  uint32_t freed;
+} seen[SLOTS];
 
 static size_t slot_of(MPI_Datatype type) { return ((uint64_t)(uintptr_t)type * 0x9E3779B97F4A7C15u) >> 58; }
 
@@ -106,19 +109,24 @@ static struct type derived(MPI_Datatype type, int combiner, int integers, int ad
     out.dense = type_of(of[0]).dense;
     PMPI_Type_get_envelope(of[0], &i, &a, &t, &inner);
     if (inner != MPI_COMBINER_NAMED && inner != MPI_COMBINER_F90_REAL && inner != MPI_COMBINER_F90_INTEGER &&
-        inner != MPI_COMBINER_F90_COMPLEX)
+        inner != MPI_COMBINER_F90_COMPLEX) {
+      /* A copy, of which the program knows nothing. */
+      seen[slot_of(of[0])].type.size = 0;
       PMPI_Type_free(&of[0]);
+    }
   }
   return out;
 }
 
 struct type type_of(MPI_Datatype type) {
-  struct type* slot = &seen[slot_of(type)];
-  if (LIKELY(slot->handle == type && slot->named)) return *slot;
+  const size_t slot = slot_of(type);
+  const bool there = seen[slot].type.handle == type && seen[slot].type.size > 0;
+  if (LIKELY(there && (seen[slot].type.named || seen[slot].freed == handles_freed))) return seen[slot].type;
   int integers, addresses, types, combiner;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
   const struct type found = derived(type, combiner, integers, addresses, types);
-  if (combiner == MPI_COMBINER_NAMED) *slot = found;
+  seen[slot].type = found;
+  seen[slot].freed = handles_freed;
   return found;
 }
 

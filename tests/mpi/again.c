@@ -1,5 +1,6 @@
-/* The same collectives again and again with other buffers, and with one argument after the other changed in between:
- * what MPI_ gives beside what PMPI_ gives. */
+/* The same collectives again and again with other buffers, and with one argument after the other changed in between;
+ * some by turns, with handles that are freed and come again with another meaning, and arrays that change where they
+ * are: what MPI_ gives beside what PMPI_ gives. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,11 +84,79 @@ static void one_after_the_other(MPI_Comm world) {
   MPI_Type_free(&pair);
 }
 
+static void added(void* in, void* out, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((long*)out)[i] += ((long*)in)[i];
+}
+static void larger(void* in, void* out, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i)
+    if (((long*)out)[i] < ((long*)in)[i]) ((long*)out)[i] = ((long*)in)[i];
+}
+
+/* Types of other sizes, with gaps or without, under the handles of those before, where the library gives them again. */
+static MPI_Datatype made(void) {
+  MPI_Datatype type;
+  const int length = 1 + any(3);
+  if (any(3) == 0) MPI_Type_vector(2, 1, 1 + any(2), MPI_LONG, &type);
+  else MPI_Type_contiguous(length, any(2) ? MPI_LONG : MPI_INT, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+static void by_turns(MPI_Comm world) {
+  static long first[CELLS], second[CELLS];
+  long *const in = first, *const out = second;
+  int counts[16], places[16], send_counts[16], send_places[16], twice[16];
+  MPI_Datatype types[2] = {made(), made()};
+  MPI_Op op;
+  MPI_Op_create(added, 1, &op);
+  for (int turn = 0; turn < 500; ++turn) {
+    const int fresh = turn == 0 || any(12) == 0, i = any(2), n = 1 + any(3), root = any(ranks);
+    const void* const given = any(2) ? MPI_IN_PLACE : in;
+    for (int k = 0; k < CELLS; ++k) in[k] = 7 * rank + k + turn, out[k] = 5 * rank + 3 * k + turn;
+    if (any(10) == 0) {
+      MPI_Type_free(&types[i]);
+      types[i] = made();
+    }
+    if (any(10) == 0) {
+      MPI_Op_free(&op);
+      MPI_Op_create(any(2) ? added : larger, 1, &op);
+    }
+    const MPI_Op other = any(2) ? op : MPI_MIN;
+    for (int r = 0; fresh && r < ranks; ++r) {
+      counts[r] = any(4);
+      twice[r] = any(3);
+      places[r] = r > 0 ? places[r - 1] + counts[r - 1] + (r == 1 ? any(2) : 0) : any(2);
+    }
+    /* What each sends to all others: as many as it gets from each. */
+    for (int r = 0; r < ranks; ++r) {
+      send_counts[r] = counts[rank];
+      send_places[r] = r * 4 + (turn % 7 == 0);
+    }
+    BOTH(MPI_Bcast(out, n, types[i], root, world), out);
+    BOTH(MPI_Allreduce(in, out, n, MPI_LONG, op, world), out);
+    BOTH(MPI_Allreduce(given, out, n, MPI_LONG, other, world), out);
+    BOTH_BEGUN(MPI_Iallreduce(in, out, n, MPI_LONG, op, world, &request), out);
+    BOTH(MPI_Allgather(in, n, types[i], out, n, types[i], world), out);
+    BOTH(MPI_Allgatherv(in, counts[rank], MPI_LONG, out, counts, places, MPI_LONG, world), out);
+    BOTH(MPI_Alltoallv(in, send_counts, send_places, MPI_LONG, out, counts, places, MPI_LONG, world), out);
+    BOTH(MPI_Gatherv(in, counts[rank], MPI_LONG, out, counts, places, MPI_LONG, turn / 9 % ranks, world), out);
+    BOTH(MPI_Scatterv(in, counts, places, MPI_LONG, out, counts[rank], MPI_LONG, turn / 9 % ranks, world), out);
+    BOTH(MPI_Reduce_scatter(in, out, twice, MPI_LONG, MPI_SUM, world), out);
+    BOTH_BEGUN(MPI_Iallgatherv(in, counts[rank], MPI_LONG, out, counts, places, MPI_LONG, world, &request), out);
+  }
+  MPI_Type_free(&types[0]);
+  MPI_Type_free(&types[1]);
+  MPI_Op_free(&op);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   one_after_the_other(MPI_COMM_WORLD);
+  by_turns(MPI_COMM_WORLD);
   long own[2] = {calls, wrong}, all[2];
   PMPI_Reduce(own, all, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%ld calls made again, %ld wrong\n", all[0], all[1]);

@@ -253,6 +253,8 @@ int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* inpu
 /* Persistent: makes an operation that isthmus_start() begins any number of times, with any buffers. */
 int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation);
 int isthmus_start(isthmus_operation* operation, const void* input, void* output);
+/* Begins it, and goes on with everything of the team until it is done, or `looks` times in vain; its status then. */
+int isthmus_start_and_look(isthmus_operation* operation, const void* input, void* output, uint32_t looks);
 /* Goes on with everything of the team; the status of this operation. Where it is not in progress any more, one that
  * isthmus_begin() gave is freed. */
 int isthmus_test(isthmus_operation* operation);
