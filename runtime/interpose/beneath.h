@@ -22,6 +22,7 @@
 #define MPI_Isend PMPI_Isend
 #define MPI_Query_thread PMPI_Query_thread
 #define MPI_Request_free PMPI_Request_free
+#define MPI_Test PMPI_Test
 #define MPI_Testall PMPI_Testall
 #define MPI_Testsome PMPI_Testsome
 #define MPI_Wtime PMPI_Wtime
@@ -46,6 +47,7 @@
 #undef MPI_Isend
 #undef MPI_Query_thread
 #undef MPI_Request_free
+#undef MPI_Test
 #undef MPI_Testall
 #undef MPI_Testsome
 #undef MPI_Wtime
