@@ -8,6 +8,10 @@
 - ``observe``: the numbers of calls along the outline
 - ``formulas``: whole numbers as functions of the number of ranks, sides of grids and parameters
 - ``rules``: numbers of a statement for any rank, visit and number of ranks
+- ``where``: ranks, visits and iterations for which numbers are wanted, and numbers of a run there
+- ``windows``: points of a lattice between cuts: the content of parts, of layers beside them, and of both together
+- ``boxes``: which windows numbers are the contents of
+- ``volumes``: mean contents of boxes that are not cut exactly
 - ``discover``: which rule numbers follow in all runs
 - ``families``: communicators
 - ``fit``: the verb: a blueprint from recordings

@@ -112,7 +112,8 @@ class Plain:
     ``rank``: the peer itself. ``last``: counted from the end. ``xor``: bits that differ. ``part``: a part of all ranks
     further. ``mirror``: 0 for the rank as far from the end. ``transpose``: 0 for the place mirrored in a square.
     ``heap``: 0 parent, 1 and 2 children in a binary tree. ``bit``: 0 without the lowest bit, k + 1 with bit k, below
-    the lowest, in a binomial tree.
+    the lowest, in a binomial tree. ``skew``: in a square, 0 and 1 as many columns to the left and to the right as
+    the row says, 2 and 3 as many rows up and down as the column says.
     """
 
     name: str
@@ -134,6 +135,11 @@ class Plain:
         elif self.name == "transpose":
             there = rank % side * side + rank // side
             out = np.where((side * side == ranks) & (peer == there), 0, -1)
+        elif self.name == "skew":
+            out = np.full(len(rank), -1)
+            for number in (3, 2, 1, 0):
+                out = np.where(_skewed(number, rank, side) == peer, number, out)
+            out = np.where(side * side == ranks, out, -1)
         elif self.name == "heap":
             out = np.where(
                 (peer == (rank - 1) // 2) & (rank > 0), 0, np.where((peer - 1) // 2 == rank, peer - 2 * rank, -1)
@@ -163,6 +169,9 @@ class Plain:
         elif self.name == "transpose":
             side = round(ranks**0.5)
             out, none = rank % side * side + rank // side, np.full(ranks, side * side != ranks)
+        elif self.name == "skew":
+            side = round(ranks**0.5)
+            out, none = _skewed(number, rank, side), np.full(ranks, side * side != ranks)
         elif self.name == "heap":
             out = (rank - 1) // 2 if number == 0 else 2 * rank + number
             none = rank == 0 if number == 0 else none
@@ -179,9 +188,20 @@ class Plain:
         return f"{self.name}({symbol[0]})"
 
 
+def _skewed(number: int, rank: NDArray[np.int64], side: int) -> NDArray[np.int64]:
+    """See ``skew`` of :class:`Plain`."""
+    row, column = np.divmod(rank, side)
+    sign = 1 if number % 2 else -1
+    if number < 2:
+        column = (column + sign * row) % side
+    else:
+        row = (row + sign * column) % side
+    return np.asarray(row * side + column, np.int64)
+
+
 Chart = Grid | Plain
 #: Charts in the order in which they are preferred among those that explain as much with as few symbols.
-PLAIN = tuple(Plain(name) for name in ("rank", "last", "xor", "mirror", "transpose", "part", "heap", "bit"))
+PLAIN = tuple(Plain(name) for name in ("rank", "last", "xor", "mirror", "transpose", "part", "skew", "heap", "bit"))
 
 
 @cache

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 
+from . import boxes, volumes
 from .charts import Grid
 from .formulas import Formula, Product, constant, formula
 from .rules import (
@@ -21,7 +21,6 @@ from .rules import (
     Even,
     Feature,
     Listed,
-    Numbers,
     Peer,
     Rule,
     Same,
@@ -29,32 +28,15 @@ from .rules import (
     Step,
     Table,
     Turn,
-    Where,
     part,
 )  # fmt: skip
 from .vocabulary import Item, Pairs, items_of
+from .where import Data, Numbers
 
 #: Labels of a feature, at most.
 _LABELS = 80
 #: Numbers of a list, at most.
 _LIST = 4000
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Numbers of a run."""
-
-    where: Where
-    values: Numbers
-
-    def part(self, chosen: NDArray[np.bool_]) -> Data:
-        return Data(self.where.part(chosen), self.values[chosen])
-
-    @property
-    def single(self) -> int | None:
-        """The number, if all are the same."""
-        first = int(self.values[0])
-        return first if (self.values == first).all() else None
 
 
 @dataclass(frozen=True)
@@ -73,6 +55,8 @@ class Hints:
         For messages.
     flag : bool
         Numbers are choices: nothing between them makes sense.
+    totals : list of int
+        Points along sides of boxes that explained numbers of the program, see :mod:`.boxes`.
     """
 
     item: Item | None = None
@@ -80,6 +64,7 @@ class Hints:
     alone: bool = False
     name: str = "value"
     flag: bool = False
+    totals: list[int] = field(default_factory=list, compare=False)
 
     @property
     def prefer(self) -> tuple[Product, ...]:
@@ -106,7 +91,11 @@ def discover(data: Sequence[Data], hints: Hints) -> Rule:
         if rule is not None and rule.label == "exact":
             return rule
         fallback = fallback or rule
+    windows = None if hints.flag or hints.alone else _windows(data, hints)
+    if windows is not None and windows.label == "exact":
+        return windows
     cases = _cases(data, hints)
+    fallback = fallback if windows is None else windows
     if cases is not None and (cases.label == "exact" or fallback is None):
         return cases
     if fallback is not None:
@@ -245,6 +234,23 @@ def _doubling(data: Sequence[Data], hints: Hints) -> Rule | None:
             bases.append(int(base[0]))
         if len(bases) == len(data):
             return Doubling(_formula(data, bases, hints), by)
+    return _halving(data, hints)
+
+
+def _halving(data: Sequence[Data], hints: Hints) -> Rule | None:
+    """As recursive halving does: what is there first, then half of it each time."""
+    for by in ("inner", "visit"):
+        bases = []
+        for one in data:
+            index = one.where.count(by)
+            first = one.values[index == 0]
+            if not len(first) or (first != first[0]).any() or not 1 <= index.max() <= 40 or first[0] <= 0:
+                break
+            if (first[0] >> index != one.values).any():
+                break
+            bases.append(int(first[0]))
+        if len(bases) == len(data):
+            return Doubling(_formula(data, bases, hints), by, True)
     return None
 
 
@@ -304,6 +310,16 @@ def _block(data: Sequence[Data], grid: Grid, axes: tuple[int, ...], hints: Hints
     return None
 
 
+def _windows(data: Sequence[Data], hints: Hints) -> Rule | None:
+    """Contents of boxes of a lattice; nothing where all runs have the same."""
+    if len({one.single for one in data}) == 1 and data[0].single is not None:
+        return None
+    grids = list(dict.fromkeys([*hints.grids[:2], Grid((0, 1, 2)), Grid((0, 1))]))
+    chart = hints.item.chart if hints.item is not None else None
+    step = (chart, hints.item.symbol) if hints.item is not None and isinstance(chart, Grid) else None
+    return boxes.find(data, grids, hints.totals, step)
+
+
 def _turning(data: Sequence[Data], hints: Hints) -> Rule | None:
     """Blocks that travel around all ranks: the index turns with the visit."""
     ring = Grid((0,))
@@ -332,12 +348,15 @@ def _turning(data: Sequence[Data], hints: Hints) -> Rule | None:
 def _features(hints: Hints, data: Sequence[Data]) -> Iterator[Feature]:
     if hints.item is not None:
         yield Feature("out", str(hints.item))
+        if isinstance(hints.item.chart, Grid):
+            yield Feature("two", str(hints.item))
     yield Feature("first")
     yield Feature("last")
     yield Feature("ends")
     for grid in hints.grids[:3]:
         for name in ("far", "sum", "edge", "odd"):
             yield Feature(name, grid.name)
+    yield Feature("is", "1")
     yield Feature("mod", "2")
     yield Feature("mod", "4")
     yield Feature("bits")
@@ -387,13 +406,23 @@ def spread(data: Sequence[Data], hints: Hints, whole: bool = True) -> Spread:
     """The mean of numbers as a formula, and their deciles over the mean, of the largest run."""
     means = [float(one.values.mean()) for one in data]
     runs = [one.where.variables for one in data]
-    mean = formula(runs, means, name=hints.name, measured=True) if not hints.alone else constant(means[0])
+    mean = None if hints.alone or not whole else _volume(runs, means, hints)
+    if mean is None:
+        mean = formula(runs, means, name=hints.name, measured=True) if not hints.alone else constant(means[0])
     last = data[-1].values
     scale = max(float(last.mean()), 1e-300)
     deciles = np.quantile(last, np.linspace(0, 1, 11)) / scale
     # Drawn from between deciles, numbers have the mean of the trapezoids: it is made 1.
     drawn = float((deciles[1:] + deciles[:-1]).mean() / 2)
     return Spread(mean, tuple((deciles / max(drawn, 1e-300)).tolist()), whole)
+
+
+def _volume(runs: Sequence[Mapping[str, int]], means: Sequence[float], hints: Hints) -> Formula | None:
+    """The mean as the content of a box, on the grid of the peer or that of the program."""
+    item = hints.item
+    if item is not None and isinstance(item.chart, Grid) and len(item.chart.order) > 1:
+        return volumes.mean(runs, means, Grid(item.chart.order), item.symbol)
+    return volumes.mean(runs, means, hints.grids[0]) if hints.grids else None
 
 
 def _table(one: Data) -> Table:
@@ -412,4 +441,4 @@ def _parts(rank: Numbers) -> tuple[list[int], list[int]]:
     return [0, *edges.tolist()], [*edges.tolist(), len(rank)]
 
 
-__all__ = ["Data", "Hints", "Mapping", "discover", "discover_peer", "discover_times", "part", "spread"]
+__all__ = ["Hints", "Mapping", "discover", "discover_peer", "discover_times", "part", "spread"]

@@ -54,7 +54,7 @@ def sentence(blueprint: Blueprint, ranks: int, found: Mapping[int, set[str]]) ->
     blueprint : Blueprint
     ranks : int
     found : mapping of int to set of str
-        What rules said of themselves while the program was made, by statement, see :class:`.rules.Where`.
+        What rules said of themselves while the program was made, by statement, see :class:`.where.Where`.
     """
     labels = blueprint.labels()
     exact = {step.number: step.share for step in blueprint.statements() if labels[step.number] == "exact"}

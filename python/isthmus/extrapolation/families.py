@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .charts import Grid, chart_of, grids
-from .discover import Data, Hints, discover
+from .discover import Hints, discover
 from .formulas import Formula, check, constant, formula
-from .rules import Feature, Rule, Same, Where, worst
+from .rules import Feature, Rule, Same, worst
+from .where import Data, Where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,14 +14,17 @@ from . import families as families_
 from . import observe as observe_
 from . import outline
 from .blueprint import Blueprint, Repeat, Statement, Step
+from .boxes import tells
 from .charts import Grid
 from .compare import Deviation, deviation
-from .discover import Data, Hints, discover, discover_peer, discover_times, spread
+from .discover import Hints, discover, discover_peer, discover_times, spread
 from .formulas import variables
 from .generate import generate
 from .rules import Rule, Spread
 from .streams import ADDRESSED, WAITING, Registry, Stream, stream
 from .vocabulary import Vocabulary
+from .where import Data
+from .windows import Windows
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
@@ -71,6 +74,7 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
     fitter = _Fitter(observed, registry, vocabulary, grids, alone, observe_.shares(observed[-1], roles))
     role = discover([one.roles() for one in observed], Hints(None, grids, alone, "roles", True))
     bodies = [[fitter.step(step) for step in body] for body in roles]
+    fitter.again()
     source = tuple((name, one.ranks, dict(one.parameters)) for name, one in zip(names, streams, strict=True))
     return Blueprint(source, dict(streams[-1].parameters), families, role, bodies)
 
@@ -148,6 +152,14 @@ class _Fitter:
     ) -> None:  # fmt: skip
         self.observed, self.registry, self.vocabulary = observed, registry, vocabulary
         self.grids, self.alone, self.shares = grids, alone, shares
+        self.totals: list[int] = []
+        #: Boxes whose number of points along sides was taken before others told it.
+        self.untold: list[tuple[dict[str, Rule], str, list[Data], Hints]] = []
+
+    def again(self) -> None:
+        """Boxes with the numbers of points along sides that others told later."""
+        for rules, name, data, hints in self.untold if self.totals else ():
+            rules[name] = discover(data, hints)
 
     def step(self, step: outline.Step) -> Step:
         """The step with its rules."""
@@ -177,7 +189,7 @@ class _Fitter:
             )
         if kind in (*ADDRESSED, EventKind.collective, EventKind.iteration):
             if not (kind == EventKind.collective and call.listed):
-                rules["bytes"] = discover(self._data(lambda s, at: s.amount[at]), self._named("bytes", place))
+                self._bytes(rules, "bytes", self._data(lambda s, at: s.amount[at]), place)
             rules["tag"] = discover(self._data(lambda s, at: s.tag[at]), self._named("tag", place))
         if kind == EventKind.collective and call.what in ROOTED:
             rules["peer"] = discover(self._data(lambda s, at: s.peer[at]), self._named("root", place))
@@ -195,8 +207,14 @@ class _Fitter:
             rules["before"] = self._times(before, place)
         return made
 
+    def _bytes(self, rules: dict[str, Rule], name: str, data: list[Data], place: str) -> None:
+        hints = self._named(name, place)
+        found = rules[name] = discover(data, hints)
+        if isinstance(found, Windows) and not tells(found):
+            self.untold.append((rules, name, data, hints))
+
     def _named(self, what: str, place: str, flag: bool = False) -> Hints:
-        return Hints(self.hints.item, self.hints.grids, self.hints.alone, f"{what} of {place}", flag)
+        return Hints(self.hints.item, self.hints.grids, self.hints.alone, f"{what} of {place}", flag, self.totals)
 
     def _data(self, column: object) -> list[Data]:
         return [
@@ -227,7 +245,7 @@ class _Fitter:
                               for one, calls, part in zip(self.observed, self.calls, flat, strict=True)]  # fmt: skip
                     made.rules[name] = discover_peer(worlds, self._named(name, place))
                 else:
-                    made.rules[name] = discover(flat, self._named(name, place))
+                    self._bytes(made.rules, name, flat, place)
             return
         if made.call.what == CollectiveKind.neighbor_alltoall and not self.alone:
             raise InvalidInput(f"{place}: neighbourhood collectives are not extrapolated")

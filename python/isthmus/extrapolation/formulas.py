@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, product
 from math import log2
 
@@ -154,8 +155,12 @@ def variables(ranks: int, parameters: Mapping[str, int], sides: Sequence[int] = 
     return out
 
 
-def _products(names: Sequence[str], first: Sequence[Product], runs: Sequence[Mapping[str, int]]) -> list[Product]:
-    """Products to try, simple ones first, none that another has the values of at all runs."""
+@lru_cache(maxsize=64)
+def _products(
+    names: tuple[str, ...], first: tuple[Product, ...], given: tuple[tuple[tuple[str, int], ...], ...]
+) -> list[tuple[Product, tuple[Fraction, ...]]]:
+    """Products to try with their values at all runs, simple ones first, none that another has the values of."""
+    runs = [dict(one) for one in given]
     out = list(first)
     single = [Product(((name, Fraction(power)),)) for name in names for power in _POWERS]
     for degree in (2, 3):
@@ -168,13 +173,13 @@ def _products(names: Sequence[str], first: Sequence[Product], runs: Sequence[Map
     out += sorted([*single, *pairs], key=lambda p: p.weight)
     kept, seen = [], set()
     for one in out:
-        values = tuple(one.at(run) for run in runs)
-        if not all(isinstance(v, Fraction) for v in values):
+        values = tuple(v for v in (one.at(run) for run in runs) if isinstance(v, Fraction))
+        if len(values) < len(runs):
             continue
         scaled = tuple(v / values[0] for v in values)
         if scaled not in seen and len(set(scaled)) > 1:
             seen.add(scaled)
-            kept.append(one)
+            kept.append((one, values))
     return kept
 
 
@@ -199,20 +204,23 @@ def formula(
     whole = all(value == int(value) for value in values)
     names = [n for n in runs[0] if all(n in run for run in runs) and len({run[n] for run in runs}) > 1]
     if whole and len(runs) >= 2 and names and not measured:
-        found = _exact(runs, [int(v) for v in values], _products(names, prefer, runs))
+        given = dict.fromkeys(["P", *names, *(name for one in prefer for name, _ in one.powers)])
+        used = tuple(tuple((n, run[n]) for n in given) for run in runs)
+        found = _exact(runs, [int(v) for v in values], _products(tuple(names), tuple(prefer), used))
         if found is not None:
             return found
     return _fitted(runs, values, name, measured)
 
 
-def _exact(runs: Sequence[Mapping[str, int]], values: Sequence[int], products: Sequence[Product]) -> Formula | None:
-    columns = [[term.at(run) for run in runs] for term in products]
-    for term, column in zip(products, columns, strict=True):
+def _exact(
+    runs: Sequence[Mapping[str, int]], values: Sequence[int], products: Sequence[tuple[Product, tuple[Fraction, ...]]]
+) -> Formula | None:
+    for term, column in products:
         ratios = {Fraction(v) / c for v, c in zip(values, column, strict=True)}
         if len(ratios) == 1 and (ratio := ratios.pop()):
             return Formula(((ratio, term),), "exact" if len(runs) > 2 else "fitted")
     if len(runs) >= 3:
-        for term, column in zip(products, columns, strict=True):
+        for term, column in products:
             at = next(i for i in range(1, len(runs)) if column[i] != column[0])
             slope = Fraction(values[at] - values[0]) / (column[at] - column[0])
             offset = values[0] - slope * column[0]
@@ -220,7 +228,7 @@ def _exact(runs: Sequence[Mapping[str, int]], values: Sequence[int], products: S
             whole_ = Fraction(slope).denominator == 1 or Fraction(offset).denominator == 1
             if slope and fits and whole_:
                 return Formula(((slope, term), (offset, Product())), "exact")
-    for term, column in zip(products, columns, strict=True):
+    for term, column in products:
         if term.weight <= 3.5 and any(p < 0 for _, p in term.powers):
             low = max(v / c for v, c in zip(values, column, strict=True))
             high = min((v + 1) / c for v, c in zip(values, column, strict=True))

@@ -16,8 +16,9 @@ from .blueprint import Blueprint, Repeat, Statement, Step
 from .doubts import ALL, sentence
 from .families import local
 from .formulas import variables
-from .rules import Rule, Same, Where
+from .rules import Rule, Same
 from .streams import ADDRESSED, END, OPENING, WAITING
+from .where import Where
 
 Ints = NDArray[np.int64]
 #: Events of a program, at most: more do not fit the memory of a workstation.
@@ -62,7 +63,7 @@ class _Generator:
         self.depth = self._depths()
         self.visits: dict[tuple[int, str], Ints] = {}
         self.kept: dict[tuple[int, str], tuple[object, NDArray[np.generic]]] = {}
-        #: For each statement why its numbers are not proved here, see :class:`.rules.Where`.
+        #: For each statement why its numbers are not proved here, see :class:`.where.Where`.
         self.doubts: dict[int, set[str]] = {}
         self._communicators()
 
@@ -410,7 +411,7 @@ def _varies(rule: Rule) -> bool:
     rules = getattr(rule, "rules", None)
     if rules is not None:
         return any(_varies(one) for one in rules.values()) or rule.feature.name == "place"  # type: ignore[union-attr]
-    return rule.form not in ("", "peer") and not (rule.form == "block" and not getattr(rule, "turn", 0))
+    return rule.form not in ("", "peer", "windows") and not (rule.form == "block" and not getattr(rule, "turn", 0))
 
 
 __all__ = ["MOST", "OPENING", "generate"]

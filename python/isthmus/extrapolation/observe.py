@@ -10,10 +10,9 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..schedule.event import CollectiveKind, EventKind
-from .discover import Data
 from .outline import Reading, Repeat, Sequence_, Statement, read, sequences, steps
-from .rules import Where
 from .streams import WAITING
+from .where import Data, Where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ piece of text, which :mod:`isthmus.extrapolation.text` reads back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,54 +17,8 @@ from numpy.typing import NDArray
 from .charts import Grid, chart_of
 from .formulas import Formula, check
 from .vocabulary import Item
-
-Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Where:
-    """Ranks and visits for which numbers are wanted, all arrays of one length.
-
-    Attributes
-    ----------
-    variables : mapping of str to int
-    rank : array of int64
-    visit : array of int64
-        How often the rank came to the statement before.
-    inner : array of int64
-        The iteration of the loop around it; for lists, the place in the list.
-    partner : array of int64
-        The rank at the other end where a message is received, so that both ends draw the same number; else the rank.
-    doubts : set of str
-        Rules add why their numbers are not proved here: ``"divide"`` where a formula that is exact gives a fraction,
-        ``"ranks"`` where ranks are unlike those of all recordings.
-    """
-
-    variables: Mapping[str, int]
-    rank: Numbers
-    visit: Numbers
-    inner: Numbers
-    partner: Numbers | None = None
-    doubts: set[str] = field(default_factory=set)
-
-    @property
-    def ranks(self) -> int:
-        return self.variables["P"]
-
-    def count(self, by: str) -> Numbers:
-        """What a rule counts by: "visit", or else "inner"."""
-        return self.visit if by == "visit" else self.inner
-
-    def part(self, chosen: NDArray[np.bool_]) -> Where:
-        """Only some of them."""
-        partner = None if self.partner is None else self.partner[chosen]
-        return Where(self.variables, self.rank[chosen], self.visit[chosen], self.inner[chosen], partner, self.doubts)
-
-    def whole(self, formula: Formula, number: float) -> int:
-        """A number that a formula gave, to the nearest whole one."""
-        if number != int(number) and formula.label == "exact":
-            self.doubts.add("divide")
-        return round(number)
+from .where import Numbers, Where
+from .windows import Windows
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +45,10 @@ class Same:
 class Feature:
     """A property of ranks by which numbers differ.
 
-    ``first``: rank 0 or not. ``last``, ``ends``: the last rank, the first and the last. ``mod M``. ``bits``: zeros at
-    the end of the rank. ``edge CHART``: on each side at the beginning, within, at its end. ``far CHART``: at the end.
-    ``out ITEM``: the step of the item leaves the grid. ``member M``: the place in a list, modulo M.
+    ``first``: rank 0 or not. ``last``, ``ends``: the last rank, the first and the last. ``is R``: rank R or not.
+    ``mod M``. ``bits``: zeros at the end of the rank. ``edge CHART``: on each side at the beginning, within, at its
+    end. ``far CHART``: at the end. ``out ITEM``: the step of the item leaves the grid. ``two ITEM``: its side has two
+    ranks at most, so that steps to either end are one. ``member M``: the place in a list, modulo M.
     """
 
     name: str
@@ -108,6 +63,8 @@ class Feature:
             return np.asarray(rank == ranks - 1, np.int64)
         if self.name == "ends":
             return np.where(rank == 0, 0, np.where(rank == ranks - 1, 2, 1))
+        if self.name == "is":
+            return np.asarray(rank != int(self.argument), np.int64)
         if self.name == "mod":
             return np.asarray(rank % int(self.argument))
         if self.name == "place":
@@ -115,6 +72,11 @@ class Feature:
         if self.name == "bits":
             low = np.where(rank > 0, rank & -rank, ranks)
             return np.log2(np.maximum(low, 1)).astype(np.int64)
+        if self.name == "two":
+            chart = self.item.chart
+            sides = chart.sides(ranks) if isinstance(chart, Grid) else (ranks,)
+            narrow = any(step and side <= 2 for step, side in zip(self.item.symbol, sides, strict=True))
+            return np.full(len(rank), int(narrow))
         if self.name == "out":
             return self.item.chart.peers(self.item.symbol, ranks)[1][rank].astype(np.int64)
         grid = chart_of(self.argument)
@@ -134,7 +96,7 @@ class Feature:
 
     @cached_property
     def item(self) -> Item:
-        """The item of ``out``."""
+        """The item of ``out`` and ``two``."""
         name, _, steps = self.argument.rstrip(")").partition("(")
         return Item(chart_of(name), tuple(map(int, steps.split(","))))
 
@@ -224,21 +186,23 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Doubling:
-    """``base * 2 ^ inner``, or of the visit."""
+    """``base * 2 ^ inner``, or of the visit; ``halves``: divided by it, rounded down."""
 
     base: Formula
     by: str = "inner"
+    halves: bool = False
     form: ClassVar[str] = "doubling"
 
     def __call__(self, where: Where, what: str = "") -> NDArray[np.generic]:
-        return where.whole(self.base, check(self.base, where.variables, what)) << where.count(self.by)
+        base, count = where.whole(self.base, check(self.base, where.variables, what)), where.count(self.by)
+        return base >> np.minimum(count, 62) if self.halves else base << count
 
     @property
     def label(self) -> str:
         return self.base.label
 
     def __str__(self) -> str:
-        return f"doubling {self.by} {self.base}"
+        return f"{'halving' if self.halves else 'doubling'} {self.by} {self.base}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,7 +363,7 @@ class Table:
         return f"table {rows} = " + " | ".join(runs(row) for row in self.values)
 
 
-Rule = Same | Cases | Affine | Listed | Doubling | Block | Peer | Step | Turn | Even | Spread | Table
+Rule = Same | Cases | Affine | Listed | Doubling | Block | Windows | Peer | Step | Turn | Even | Spread | Table
 _ORDER = ("exact", "fitted", "guessed")
 
 

@@ -18,6 +18,7 @@ from ..errors import ParseError
 from ..schedule.event import CollectiveKind, EventKind
 from ..units import percent
 from . import rules as r
+from . import windows
 from .blueprint import Blueprint, Repeat, Statement, Step
 from .charts import Grid, chart_of
 from .families import Family
@@ -333,9 +334,9 @@ def _cases(rest: str) -> Rule:
     if feature.name in ("edge", "far", "sum", "odd"):
         if not isinstance(chart_of(feature.argument), Grid):
             raise ValueError(rest)
-    elif feature.name == "out":
+    elif feature.name in ("out", "two"):
         _item(feature.argument)
-    elif feature.name in ("mod", "place"):
+    elif feature.name in ("is", "mod", "place"):
         int(feature.argument)
     elif feature.name not in ("first", "last", "ends", "bits"):
         raise ValueError(rest)
@@ -364,11 +365,11 @@ def _listed(rest: str) -> Rule:
     return r.Listed(tuple(r.unruns(values)), by)
 
 
-def _doubling(rest: str) -> Rule:
+def _doubling(rest: str, halves: bool = False) -> Rule:
     by, _, base = rest.partition(" ")
     if by not in ("visit", "inner"):
         raise ValueError(rest)
-    return r.Doubling(parse(base), by)
+    return r.Doubling(parse(base), by, halves)
 
 
 def _block(rest: str) -> Rule:
@@ -411,7 +412,9 @@ _READERS: dict[str, Callable[[str], Rule]] = {
     "affine": _affine,
     "list": _listed,
     "doubling": _doubling,
+    "halving": lambda rest: _doubling(rest, True),
     "block": _block,
+    "windows": windows.read,
     "peer": lambda rest: r.Peer(_item(rest)),
     "step": _step,
     "turn": lambda rest: r.Turn(),

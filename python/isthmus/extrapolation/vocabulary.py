@@ -24,6 +24,10 @@ MOST = 60
 _PAIRS = 200_000
 #: Charts that explain the peers of one call, at most.
 _ROUNDS = 3
+#: Part of the pairs of each run that they must explain: less is chance, as where a master chooses who is served.
+_EXPLAINED = 0.6
+#: More symbols than these explain nothing unless there are twice as many pairs.
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,9 @@ def items_of(runs: Sequence[Pairs]) -> list[Item]:
         chosen = _opened(best[1], left)
         found += chosen
         left = [run.without(chosen) for run in left]
-    return found
+    rest = max(len(some.rank) / max(len(run.rank), 1) for some, run in zip(left, runs, strict=True))
+    few = len(found) <= _FEW or 2 * len(found) <= max(len(run.rank) for run in runs)
+    return found if few and rest <= 1 - _EXPLAINED else []
 
 
 def _opened(items: list[Item], runs: Sequence[Pairs]) -> list[Item]:

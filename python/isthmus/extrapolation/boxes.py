@@ -1,0 +1,289 @@
+"""Which windows of a lattice numbers are the contents of, in all runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations, product
+from math import gcd, lcm
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .charts import Grid
+from .formulas import constant
+from .windows import End, Window, Windows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .where import Data, Numbers
+
+    Reals = NDArray[np.float64]
+
+#: Layers on both sides together, at most.
+_LAYERS = 64
+#: Sides that are tried where all parts are equal, in least common multiples of the sides of grids.
+_TOTALS = 24
+#: Denominators of the part of the points that are there, at most.
+_PARTS = 8
+#: Ways to cut one side that are tried with those to cut the others.
+_WAYS = 6
+#: Cuts at which windows begin and end, counted from a part.
+_PARTS_OF = ((0, 1), (0, 0), (1, 1), (-1, 0), (1, 2), (-1, -1), (2, 2))
+#: Relative error of a rule that rounds, at most.
+_ERROR = 0.01
+
+
+@dataclass(eq=False)
+class _Run:
+    """Numbers of a run, in units that divide all of them, on a grid with a side for each axis."""
+
+    data: Data
+    sides: tuple[int, ...]
+    count: Numbers
+    unit: int
+
+    def line(self, axis: int) -> tuple[Numbers, bool]:
+        """Points along a side but for a factor, and whether they differ; rounding of points is no difference."""
+        lines = np.moveaxis(self.count, axis, 0).reshape(self.sides[axis], -1)
+        sums = lines.sum(1)
+        if sums.max() - sums.min() <= lines.shape[1]:
+            return np.ones(self.sides[axis], np.int64), False
+        # Windows of one length have n or n + 1 points.
+        points = max(round(float(sums.min() / (sums.max() - sums.min()))), 1)
+        return np.asarray(np.rint(sums * points / sums.min()), np.int64), True
+
+
+def find(
+    data: Sequence[Data], grids: Sequence[Grid], known: list[int], step: tuple[Grid, Sequence[int]] | None = None
+) -> Windows | None:
+    """The rule, None if there is none.
+
+    Parameters
+    ----------
+    data : sequence of Data
+    grids : sequence of Grid
+        Those that the program may use.
+    known : list of int
+        Points along a side that explained other numbers of the program; more are added where the runs tell them.
+    step : tuple of (Grid, sequence of int), optional
+        The grid of the peer and the step to it: windows along it are taken where nothing else explains the runs.
+    """
+    if len(data) < 3 or any(one.values.min() <= 0 for one in data):
+        return None
+    order = step[0].order if step else ()
+    across = [axis for axis, one in enumerate(step[1]) if one] if step else []
+    best: Windows | None = None
+    for grid in grids:
+        runs = _runs(data, grid)
+        if runs is None:
+            continue
+        found = _on(runs, grid, known, across if grid.order == order else ())
+        if found is not None and found.label == "exact":
+            return found
+        best = best or found
+    return best
+
+
+def tells(found: Windows) -> bool:
+    """Whether no other number of points along sides would do as well: parts differ, or there are layers beside them."""
+    return any(
+        one.begin.low > 0 or one.begin.high < 1 or (one.more and one.begin.part != one.end.part)
+        for one in found.windows
+    )
+
+
+def _runs(data: Sequence[Data], grid: Grid) -> list[_Run] | None:
+    runs = []
+    unit = gcd(*(int(value) for one in data for value in np.unique(one.values)))
+    for one in data:
+        sides = grid.sides(one.where.ranks)
+        values = np.full(one.where.ranks, -1, np.int64)
+        values[one.where.rank] = one.values // unit
+        if (values[one.where.rank] * unit != one.values).any() or (values < 0).any():
+            return None
+        runs.append(_Run(one, sides, values.reshape(sides), unit))
+    return runs
+
+
+def _on(runs: Sequence[_Run], grid: Grid, known: list[int], across: Sequence[int]) -> Windows | None:
+    lines = [[run.line(axis) for run in runs] for axis in range(len(grid.order))]
+    if any(line.max() - line.min() > 1 for axis in lines for line, _ in axis):
+        return None
+    even = not any(uneven for axis in lines for _, uneven in axis)
+    best: Windows | None = None
+    for total in _totals(runs, lines, known, even):
+        found = _with(runs, grid, lines, total, across)
+        if found is None or (best is not None and found.label != "exact"):
+            continue
+        best = found
+        if found.label == "exact":
+            if total not in known and tells(found):
+                known.append(total)
+            return found
+    return best
+
+
+def _totals(
+    runs: Sequence[_Run], lines: Sequence[Sequence[tuple[Numbers, bool]]], known: Sequence[int], even: bool
+) -> Iterator[int]:
+    """Points along a side that may be: as other numbers had, sums of uneven parts, multiples of sides."""
+    seen = set(known)
+    yield from known
+    for axis in lines:
+        for line, uneven in axis:
+            total = int(line.sum())
+            if uneven and total not in seen:
+                seen.add(total)
+                yield total
+    if even:
+        step = lcm(*(side for run in runs for side in run.sides))
+        yield from (step * i for i in range(1, _TOTALS + 1) if step * i not in seen)
+
+
+def _with(
+    runs: Sequence[_Run], grid: Grid, lines: Sequence[Sequence[tuple[Numbers, bool]]], total: int, across: Sequence[int]
+) -> Windows | None:
+    """The simplest windows with so many points along each side."""
+    if any(side > total for run in runs for side in run.sides):
+        return None
+    ways = [_ways(runs, axis, lines[axis], total) for axis in range(len(grid.order))]
+    if not all(ways):
+        return None
+    # Mean points of windows, by run: what is counted in a box is their product, but for the part that is there.
+    means = {
+        one: np.array([_mean(one, total, run.sides[one.axis]) for run in runs]) for axis in ways for one in axis if one
+    }
+    counts = np.array([float(run.count.mean()) for run in runs])
+    best: tuple[tuple[float, ...], Windows] | None = None
+    for chosen in product(*ways):
+        windows = [one for one in chosen if one is not None]
+        free = [i for i, one in enumerate(windows) if _open(one)]
+        for layered in chain.from_iterable(combinations(free, count) for count in range(len(free) + 1)):
+            for more in _layers(counts, [means[one] for one in windows], layered) if windows else ():
+                tried = [
+                    Window(w.axis, w.total, w.begin, w.end, more) if i in layered else w for i, w in enumerate(windows)
+                ]
+                found = _fits(runs, grid, tried, across)
+                if found is not None and (best is None or found[0] < best[0]):
+                    best = found
+    return best[1] if best else None
+
+
+def _mean(one: Window, total: int, side: int) -> float:
+    return float(one(total, side, np.arange(side)).mean())
+
+
+def _open(one: Window) -> bool:
+    """Whether recordings leave open how many layers there are."""
+    return one.begin.part != one.end.part and one.more == 0
+
+
+def _layers(counts: Reals, means: Sequence[Reals], layered: Sequence[int]) -> list[int]:
+    """How many layers some of the windows may have so that the same part of their points is there in all runs."""
+    more = np.arange(1, _LAYERS + 1) if layered else np.zeros(1, np.int64)
+    box = np.ones((len(more), len(counts)))
+    for i, mean in enumerate(means):
+        box *= mean + (more[:, None] if i in layered else 0)
+    part = counts / box
+    near = part.max(1) <= part.min(1) * (1 + 1.2 / counts.min() + 1e-9)
+    return [int(number) for number in more[near]]
+
+
+def _ways(runs: Sequence[_Run], axis: int, lines: Sequence[tuple[Numbers, bool]], total: int) -> list[Window | None]:
+    """Windows along a side that have the lines of all runs; None where the side does not matter."""
+    sides = [run.sides[axis] for run in runs]
+    cuts = sorted({1 - Fraction(total * place % side, side) for side in set(sides) for place in range(side)})
+    intervals = list(zip([Fraction(0), *cuts[:-1]], cuts, strict=True))
+    whole = constant(total)
+    at = [
+        {(part, i): End(part, *interval).at(total, side, np.arange(side))
+         for part in (-1, 0, 1, 2) for i, interval in enumerate(intervals)}
+        for side in sides
+    ]  # fmt: skip
+    found: list[tuple[tuple[int, ...], Window | None]] = []
+    if not any(uneven for _, uneven in lines):
+        found.append(((-1,), None))
+    last, even = len(intervals) - 1, not any(uneven for _, uneven in lines)
+    for begin, end in _PARTS_OF if not even else _PARTS_OF[:1]:
+        for i, j in product(range(len(intervals)), repeat=2):
+            points = [one[end, j] - one[begin, i] for one in at]
+            # How many points more there are in whole is the same for all runs that tell.
+            more = {int(line[0] - p[0]) for (line, uneven), p in zip(lines, points, strict=True) if uneven}
+            flat = all(
+                (p == p[0]).all() if not uneven else (line - p == line[0] - p[0]).all()
+                for (line, uneven), p in zip(lines, points, strict=True)
+            )
+            if not flat or len(more) > 1 or (begin == end and not more):
+                continue
+            extra = more.pop() if more else 0
+            if any((p + extra <= 0).any() for p in points):
+                continue
+            rank = (abs(begin) + abs(end - (end > begin)), (i != last) + (j != last), abs(i + j - last), begin, i, j)
+            found.append((rank, Window(axis, whole, End(begin, *intervals[i]), End(end, *intervals[j]), extra)))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])[:_WAYS]]
+
+
+def _fits(
+    runs: Sequence[_Run], grid: Grid, windows: list[Window], across: Sequence[int]
+) -> tuple[tuple[float, ...], Windows] | None:
+    """The part of the points that is there, with a score; None if numbers differ by more than rounding."""
+    total = int(windows[0].total({"P": 1}))
+    along = sum(one.axis in across for one in windows)
+    points = [_points(run, windows, total) for run in runs]
+    whole = Fraction(sum(int(run.count.sum()) for run in runs), sum(int(p.sum()) for p in points))
+    if all((run.count * whole.denominator == p * whole.numerator).all() for run, p in zip(runs, points, strict=True)):
+        size = runs[0].unit * whole
+        score = 0.0, float(along), float(sum(one.more != 0 for one in windows)), float(len(windows))
+        if size.denominator == 1:
+            return score, Windows(int(size), Fraction(1), grid, tuple(windows))
+        return score, Windows(1, size, grid, tuple(windows))
+    part = whole.limit_denominator(_PARTS)
+    pairs = [(np.abs(run.count - p * float(part)), run.count) for run, p in zip(runs, points, strict=True)]
+    if part <= 0 or any(float(wrong.max()) > 0.5 + 1e-9 for wrong, _ in pairs):
+        return None
+    relative = max(float((wrong / count).max()) for wrong, count in pairs)
+    unit = runs[0].unit
+    layers = sum(one.more != 0 for one in windows)
+    for checked in (None, 0, 1):
+        for made in _checked(runs, grid, windows, unit, part, checked, total):
+            if all((made(run.data.where) == run.data.values).all() for run in runs):
+                return (0.0, float(along), float(layers), float(len(made.windows))), made
+    if relative > _ERROR:
+        return None
+    return (1.0, float(along), float(layers), float(len(windows))), Windows(
+        unit, part, grid, tuple(windows), None, "fitted"
+    )
+
+
+def _points(run: _Run, windows: Sequence[Window], total: int) -> Numbers:
+    out = np.ones(run.sides, np.int64)
+    for one in windows:
+        side = run.sides[one.axis]
+        shape = [1] * len(run.sides)
+        shape[one.axis] = side
+        out = out * one(total, side, np.arange(side)).reshape(shape)
+    return out
+
+
+def _checked(
+    runs: Sequence[_Run], grid: Grid, windows: list[Window], unit: int, part: Fraction, checked: int | None, total: int
+) -> Iterator[Windows]:
+    """Rules with these windows; of every second point, layers beside a cut are windows, though all parts have them."""
+    if checked is None:
+        yield Windows(unit, part, grid, tuple(windows))
+        return
+    if part.denominator != 2:
+        return
+    missing = [axis for axis in range(len(grid.order)) if axis not in {one.axis for one in windows}]
+    if part.numerator == 1 or not missing:
+        yield Windows(unit, part, grid, tuple(windows), checked)
+        return
+    for axis in missing:
+        for place in (0, 1):
+            end = End(place, Fraction(0), Fraction(1))
+            layers = Window(axis, constant(total), end, end, part.numerator)
+            made = sorted([*windows, layers], key=lambda one: one.axis)
+            yield Windows(unit, Fraction(1, 2), grid, tuple(made), checked)
