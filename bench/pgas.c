@@ -127,6 +127,53 @@ static void measure(const char* name, enum what what, size_t bytes, int turns) {
   if (rank == 0) printf("%s %zu %.4f\n", name, bytes, best);
 }
 
+enum collective { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE, REDUCE, PREFIX, COLLECTIVES };
+static const char* const collectives[] = {"broadcast", "scatter", "gather",       "gather-all",
+                                          "exchange",  "reduce",  "prefix-reduce"};
+static uint64_t blocks; /* of what is read */
+
+static void carry_out(enum collective which, const isthmus_manner* how, size_t bytes) {
+  const isthmus_reduction sum = {.size = sizeof sum,
+                                 .element = ISTHMUS_F64,
+                                 .operation = ISTHMUS_SUM,
+                                 .count = bytes / 8 * ranks,
+                                 .block = bytes / 8};
+  switch (which) {
+    case BROADCAST: must(isthmus_broadcast(space, how, table, 0, blocks, bytes)); break;
+    case SCATTER: must(isthmus_scatter(space, how, table, 0, blocks, bytes)); break;
+    case GATHER: must(isthmus_gather(space, how, 0, table, blocks, bytes)); break;
+    case GATHER_ALL: must(isthmus_gather_all(space, how, table, blocks, bytes)); break;
+    case EXCHANGE: must(isthmus_exchange_all(space, how, table, blocks, bytes)); break;
+    case REDUCE: must(isthmus_reduce(space, how, 0, table, blocks, &sum)); break;
+    default: must(isthmus_prefix_reduce(space, how, table, blocks, &sum));
+  }
+}
+
+/* So many in a row, until all ranks have ended the last one: strict ones, and looser and looser ones. */
+static void measure_modes(enum collective which, size_t bytes, int turns) {
+  static const char* const words[] = {"all", "my", "none"};
+  static const isthmus_sync modes[] = {ISTHMUS_SYNC_ALL, ISTHMUS_SYNC_MY, ISTHMUS_SYNC_NONE};
+  const int times = bytes > 4096 ? 200 : 2000;
+  double best[3] = {1e30, 1e30, 1e30};
+  char name[64];
+  for (int turn = 0; turn <= turns; ++turn)
+    for (int mode = 0; mode < 3; ++mode) {
+      snprintf(name, sizeof name, "%s-%s", collectives[which], words[mode]);
+      if (!is_timed(name)) continue;
+      isthmus_manner how = {.size = sizeof how, .enter = modes[mode], .leave = modes[mode]};
+      must(isthmus_barrier(space, NULL));
+      const double begin = now();
+      for (int i = 0; i < times; ++i) carry_out(which, &how, bytes);
+      must(isthmus_barrier(space, NULL));
+      const double one = (now() - begin) / times;
+      if (turn > 0 && one < best[mode]) best[mode] = one;
+    }
+  for (int mode = 0; mode < 3 && rank == 0; ++mode) {
+    snprintf(name, sizeof name, "%s-%s", collectives[which], words[mode]);
+    if (is_timed(name)) printf("%s %zu %.4f\n", name, bytes, best[mode]);
+  }
+}
+
 static isthmus_team* join(int argc, char** argv) {
   isthmus_team* team;
 #ifdef OVER_MPI
@@ -156,6 +203,8 @@ int main(int argc, char** argv) {
   must(isthmus_space_make(team, NULL, &space));
   must(isthmus_allocate_all(space, sizeof mine, &table));
   must(isthmus_allocate_all(space, 64, &landing));
+  must(isthmus_allocate_all(space, sizeof mine, &blocks));
+  must(isthmus_set(space, rank, blocks, 0, sizeof mine));
   must(isthmus_set(space, rank, table, 0, sizeof mine));
   must(isthmus_set(space, rank, landing, 0, 64));
   must(isthmus_handle(space, ASK, on_ask, NULL));
@@ -177,6 +226,10 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < 5; ++i) measure("medium", MEDIUM, sizes[i], turns);
   for (size_t i = 0; i < 7; ++i) measure("long", LONG, sizes[i], turns);
   measure("barrier", BARRIER, 0, turns);
+  static const size_t of_blocks[] = {8, 512, 4096, 65536};
+  for (int which = 0; which < COLLECTIVES; ++which)
+    for (size_t i = 0; i < sizeof of_blocks / sizeof *of_blocks; ++i)
+      measure_modes((enum collective)which, of_blocks[i], turns);
   must(isthmus_space_leave(space));
   isthmus_leave(team);
 #ifdef OVER_MPI

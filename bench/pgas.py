@@ -8,8 +8,9 @@ All run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two co
 has allocated, which are shared memory, too (`window`), and of memory of the program (`window over`). Printed are the
 least times of batches in microseconds: of a put that is complete, of one of 64 that are under way at once
 (`begin-put`), of a request with its reply, of a barrier; of 64 KiB in pieces of so many bytes, of which the space has
-every other one (`strided`, `indexed`, `vector`, `get-strided`). With ISTHMUS_PACKED=1 in the environment every piece
-goes by itself, with 100000 all are packed.
+every other one (`strided`, `indexed`, `vector`, `get-strided`); of collectives in a row, of which only the last is
+waited for, by the modes of synchronisation on entry and exit (`broadcast-all`, `broadcast-my`, `broadcast-none`, ...).
+With ISTHMUS_PACKED=1 in the environment every piece goes by itself, with 100000 all are packed.
 Beside `short` stand messages of 64 bytes of MPI itself, there and back.
 
 With `--gasnet`: GASNet-EX (bench/pgas_gasnet.c) beside them, in shared memory (`GASNet smp`) and over MPI (`GASNet

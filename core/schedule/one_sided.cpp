@@ -27,7 +27,7 @@ struct End {
 /// How the messages of a schedule are replaced: all alike, or as each is marked.
 class Flavours {
  public:
-  Flavours(Flavour all, bool tell) : all_(all), tell_(tell) {}
+  Flavours(Flavour all, bool ask, bool tell) : all_(all), ask_(ask), tell_(tell) {}
   Flavours() = default;
 
   [[nodiscard]] bool replaced(const Operation& op) const { return (*this)(op) >= Flavour::put; }
@@ -36,6 +36,8 @@ class Flavours {
   [[nodiscard]] bool asks(const Operation& recv) const {
     return (*this)(recv) == Flavour::put_asked || (all_.has_value() && recv.needs != 0);
   }
+  /// Does the receiver who gets have to be told that the data are there?
+  [[nodiscard]] bool announces(const Operation& send) const { return !all_.has_value() || ask_ || send.needs != 0; }
   /// Is everybody told of the end of an access?
   [[nodiscard]] bool tells() const { return tell_; }
   /// Has its communicator messages of several kinds, so that tags tell them apart?
@@ -43,7 +45,7 @@ class Flavours {
 
  private:
   std::optional<Flavour> all_;
-  bool tell_ = true;
+  bool ask_ = true, tell_ = true;
 };
 
 /// For every send its receive and the other way round, by number in the schedule.
@@ -174,15 +176,16 @@ class OneSided {
       if (flavour_.asks(op)) begins_[i].push_back(tell(op, OpKind::send, ready));
       if (is_told(at)) begins_[i].push_back(ends_[i] = tell(op, OpKind::recv, data));
     } else if (op.kind == OpKind::send) {
-      begins_[i] = {ends_[i] = tell(op, OpKind::send, ready)};
+      if (flavour_.announces(op)) begins_[i].push_back(ends_[i] = tell(op, OpKind::send, ready));
       if (is_told(at)) begins_[i].push_back(ends_[i] = tell(op, OpKind::recv, finished));
     } else {
-      const std::uint32_t told = tell(op, OpKind::recv, ready);
+      const bool wait = flavour_.announces(s_.ops[partner_[at]]);
+      const std::uint32_t told = wait ? tell(op, OpKind::recv, ready) : 0;
       access.kind = OpKind::get;
       const std::uint32_t get = add(access, {there.from, slices.to});
-      out_.require(get, told);
+      if (wait) out_.require(get, told);
       if (is_told(partner_[at])) out_.require(tell(op, OpKind::send, finished), get);
-      begins_[i] = {told, get};
+      begins_[i] = wait ? std::vector{told, get} : std::vector{get};
       ends_[i] = get;
     }
   }
@@ -200,7 +203,7 @@ class OneSided {
 
 Schedule one_sided(const Schedule& schedule, Access access, bool ask, bool tell) {
   const Flavour all = access == Access::get ? Flavour::get : ask ? Flavour::put_asked : Flavour::put;
-  return OneSided(schedule, Flavours(all, tell)).run();
+  return OneSided(schedule, Flavours(all, ask, tell)).run();
 }
 
 Schedule one_sided(const Schedule& lowered) { return OneSided(lowered, Flavours()).run(); }

@@ -16,8 +16,9 @@ inline constexpr std::uint8_t flavours = 6;
 /// put: the sender puts, and tells the receiver by a message of 0 bytes behind it, which takes the place of the
 /// receive. Where the receive waits for something, or `ask` is set, the sender waits for a message of 0 bytes that the
 /// buffer is free; elsewhere it counts as free from the start (an earlier barrier has seen to that). get: the sender
-/// says by a message of 0 bytes that the data are there; the receiver gets them, and says by another one that the
-/// sender may change them, which takes the place of the send's end.
+/// says by a message of 0 bytes that the data are there, where its send waits for something or `ask` is set; elsewhere
+/// they count as there from the start. The receiver gets them, and says by another one that the sender may change them,
+/// which takes the place of the send's end.
 ///
 /// Without `tell` nobody is told who does nothing with it in the schedule: a receiver from which nothing depends on the
 /// data, a sender from which nothing depends on their having left. Whoever uses them afterwards has to know otherwise.

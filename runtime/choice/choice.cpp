@@ -79,7 +79,13 @@ Choice read_choice(std::string_view text) {
     require(!key.empty() && !value.empty() && std::ranges::find(seen, key) == seen.end(), "algorithm '", whole,
             "': option '", part, "' is not a new NAME=VALUE");
     seen.push_back(key);
-    if (is_one_of(key, {"access", "protocol"})) continue;
+    if (key == "protocol") continue;
+    if (key == "access") {
+      require(is_one_of(value, {"message", "put", "get"}), "algorithm '", whole, "': option '", part,
+              "': must be message, put or get");
+      out.access = value == "put" ? Access::put : value == "get" ? Access::get : Access::message;
+      continue;
+    }
     if (key == "sync") {
       const bool pair = value.find('-') != value.npos;
       const std::string_view enter = cut(value, '-'), leave = pair ? value : enter;

@@ -10,10 +10,14 @@
 
 namespace isthmus::runtime {
 
+/// How blocks move where ranks share memory; any: as is usual.
+enum class Access : std::uint8_t { any, message, put, get };
+
 struct Choice {
   std::string name;  ///< empty: the default
   collectives::GivenOptions options;
   bool enter_all = false, leave_all = false;  ///< barriers around it, of `sync=all`, `sync=all-my` and the like
+  Access access = Access::any;
 
   bool operator==(const Choice&) const = default;
 };
@@ -21,9 +25,9 @@ struct Choice {
 /// What a table says where it leaves the decision to the library that asks.
 inline constexpr std::string_view left_open = "library";
 
-/// Reads the form above; extents are joined by `x`, times are seconds. `access` and `protocol` say how messages travel,
-/// which is the transport's business here, and are left out; so is what `sync` has beside `all`, as messages are taken
-/// by who has entered. Throws InvalidInput.
+/// Reads the form above; extents are joined by `x`, times are seconds. `protocol` says how messages travel, which is
+/// the transport's business here, and is left out; so is what `sync` has beside `all`: callers say how loose they are.
+/// Throws InvalidInput.
 Choice read_choice(std::string_view text);
 
 /// The algorithm for elements of so many bytes: segments, which are given in bytes, count elements then. Throws

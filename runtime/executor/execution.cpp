@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "runtime/transport/delay.hpp"
 
 namespace isthmus::runtime {
 
@@ -87,6 +88,8 @@ void Execution::begin(std::uint32_t index) {
                             {this, index, awaited_[index], step.pair == 0 ? nullptr : take}))
         return;
       break;
+    case OpKind::put: put(step); break;
+    case OpKind::get: get(step); break;
     case OpKind::copy: copy(step); break;
     case OpKind::reduce: combine(step); break;
     default:
@@ -138,6 +141,18 @@ void Execution::copy(const Step& step) const {
     to += step.to_stride * block;
   }
   if (left > 0) std::memcpy(to, from, left);
+}
+
+void Execution::put(const Step& step) const {
+  maybe_delay();
+  if (step.amount > 0)
+    std::memcpy(at(step.peer, step.to_buffer, step.to), at(step.from_buffer, step.from), step.amount);
+}
+
+void Execution::get(const Step& step) const {
+  maybe_delay();
+  if (step.amount > 0)
+    std::memcpy(at(step.to_buffer, step.to), at(step.peer, step.from_buffer, step.from), step.amount);
 }
 
 void Execution::combine(const Step& step) const { combine(step, at(step.from_buffer, step.from), 0, step.amount); }

@@ -50,6 +50,12 @@ class Execution {
   /// context is one of those that Key says; otherwise another comm than 0 tells its messages apart.
   Status start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers, const Operator& op,
                bool computes = false, bool counted = true);
+  /// For puts and gets: where the memory of each peer begins that has the buffers of this rank at the same distance
+  /// from its beginning, `own`.
+  void reach(std::byte* const* peers, const std::byte* own) {
+    peers_ = peers;
+    own_ = own;
+  }
   /// From the next start on, times are written there; without arrays they are not.
   void trace(const Trace& where) { trace_ = where; }
   /// A step of its own has ended, see Transport::poll().
@@ -64,11 +70,17 @@ class Execution {
   void leave();
   void release(std::uint32_t step, bool on_start);
   void copy(const Step& step) const;
+  void put(const Step& step) const;
+  void get(const Step& step) const;
   void combine(const Step& step) const;
   void combine(const Step& step, const std::byte* from, std::size_t offset, std::size_t bytes) const;
   static void take(void* self, std::uint32_t step, const std::byte* bytes, std::size_t offset, std::size_t count);
   [[nodiscard]] std::byte* at(std::uint8_t buffer, std::uint64_t offset) const {
     return buffer == Program::no_buffer ? nullptr : buffers_[buffer] + offset;
+  }
+  /// The same place of a peer.
+  [[nodiscard]] std::byte* at(std::uint32_t peer, std::uint8_t buffer, std::uint64_t offset) const {
+    return peers_[peer] + (at(buffer, offset) - own_);
   }
 
   /// Of a reduction that has been done as its message arrived.
@@ -83,6 +95,8 @@ class Execution {
   Transport* transport_ = nullptr;
   std::uint32_t context_ = 0;
   std::byte* buffers_[Program::no_buffer] = {};
+  std::byte* const* peers_ = nullptr;
+  const std::byte* own_ = nullptr;
   Operator operator_;
   bool computes_ = false, counted_ = true;
   Trace trace_;

@@ -20,7 +20,7 @@ std::uint8_t buffer_of(const schedule::Slice& slice, bool needed, std::uint64_t 
 
 }  // namespace
 
-Program program_of(const schedule::Schedule& s, schedule::Rank rank) {
+Program program_of(const schedule::Schedule& s, schedule::Rank rank, bool accesses) {
   require(rank < s.ranks, "rank ", rank, " is none of ", s.ranks, " ranks");
   Program out;
   const auto ops = s.ops_of(rank);
@@ -29,20 +29,21 @@ Program program_of(const schedule::Schedule& s, schedule::Rank rank) {
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     const schedule::Operation& op = ops[i];
     const schedule::Slices slices = s.slices.empty() ? schedule::Slices{} : s.slices[s.op_first[rank] + i];
+    const bool access = op.kind == OpKind::put || op.kind == OpKind::get;
     const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
-    require(op.kind != OpKind::put && op.kind != OpKind::get, "operation ", i, " of rank ", rank, " is a ",
-            schedule::name_of(op.kind), ": sends and receives can be carried out");
+    require(accesses || !access, "operation ", i, " of rank ", rank, " is a ", schedule::name_of(op.kind),
+            ": sends and receives can be carried out");
     require(op.kind != OpKind::recv || (op.peer != schedule::any_rank && op.tag != schedule::any_tag), "operation ", i,
             " of rank ", rank, " receives from any rank or of any tag: receives that name both can be carried out");
     Step& step = out.steps[i];
     step.amount = op.amount;
-    step.peer = message ? op.peer : 0;
+    step.peer = message || access ? op.peer : 0;
     step.tag = op.tag;
     step.comm = op.comm;
     step.kind = op.kind;
     step.order = op.kind == OpKind::reduce ? static_cast<schedule::ReduceOrder>(op.mode) : schedule::ReduceOrder::after;
-    const bool reads = op.kind == OpKind::send || op.kind == OpKind::copy || op.kind == OpKind::reduce;
-    const bool writes = op.kind == OpKind::recv || op.kind == OpKind::copy || op.kind == OpKind::reduce;
+    const bool reads = access || op.kind == OpKind::send || op.kind == OpKind::copy || op.kind == OpKind::reduce;
+    const bool writes = access || op.kind == OpKind::recv || op.kind == OpKind::copy || op.kind == OpKind::reduce;
     step.from_buffer = buffer_of(slices.from, reads, op.amount, i);
     step.to_buffer = buffer_of(slices.to, writes, op.amount, i);
     step.from = slices.from.offset;

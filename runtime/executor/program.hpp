@@ -48,7 +48,7 @@ struct Program {
 };
 
 /// Throws InvalidInput for operations without buffers that move bytes, more than 254 buffers, receives with wildcards,
-/// and puts and gets.
-Program program_of(const schedule::Schedule& schedule, schedule::Rank rank);
+/// and, unless they are allowed, puts and gets: of them the buffer and the offset on one side are those of the peer.
+Program program_of(const schedule::Schedule& schedule, schedule::Rank rank, bool accesses = false);
 
 }  // namespace isthmus::runtime

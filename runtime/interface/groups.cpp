@@ -18,7 +18,7 @@
 namespace isthmus::runtime {
 namespace {
 
-constexpr std::uint32_t agreed = 0x80000000, meeting = 0xFFFFFFFF;
+constexpr std::uint32_t agreed = first_agreed, meeting = 0xFFFFFFFF;
 
 void gather_by(isthmus_team* team, const char* algorithm, const void* mine, void* all, std::size_t bytes) {
   isthmus_call call{};

@@ -236,6 +236,10 @@ bool isthmus_team::is_apart() const {
   return !where.empty() && std::ranges::adjacent_find(where) == where.end();
 }
 
+std::optional<std::uint32_t> isthmus_team::agreed_number() const {
+  return number < first_agreed ? std::nullopt : std::optional(number - first_agreed);
+}
+
 /// The algorithm that the call names, or the best one that can carry it out.
 void isthmus_team::plan(Cached& made) {
   const isthmus_call& call = made.call;

@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,6 +54,9 @@ struct Cached {
 };
 
 struct Loaded;
+
+/// The least number of a group whose ranks agreed on it.
+inline constexpr std::uint32_t first_agreed = 0x80000000;
 
 /// What a call returns that may end an operation, which is given back where it does.
 int told(isthmus_operation& operation, int status);
@@ -148,6 +152,9 @@ struct isthmus_team {
   }
   /// The rank that the transport calls so; ISTHMUS_NO_RANK where it is none of this team.
   [[nodiscard]] std::uint32_t find_member(isthmus::runtime::Rank of_transport) const;
+
+  /// Of a group whose ranks agreed on its number: which it is.
+  [[nodiscard]] std::optional<std::uint32_t> agreed_number() const;
 
   std::string listed;  ///< what isthmus_algorithms() said last
   std::shared_ptr<isthmus::runtime::Transport> transport_owner;

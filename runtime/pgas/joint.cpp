@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
 #include "runtime/interface/team.hpp"
+#include "runtime/pgas/board.hpp"
+#include "runtime/pgas/direct.hpp"
 
 namespace isthmus::runtime {
 
@@ -18,6 +20,23 @@ Chain::Chain(isthmus_team& team, std::uint32_t most) : team_(team), most_(most) 
 void Chain::begin(const isthmus_call& call, const void* input, void* output) {
   own_ = &team_.take(call);
   team_.start_in(*own_, contexts_[used_++], input, output);
+}
+
+Direct& Chain::reserve(Board& board, Recipe& recipe) {
+  Direct& direct = board.take(recipe);
+  direct.reserve();
+  return direct;
+}
+
+void Chain::begin(Direct& direct, const void* input, void* output) {
+  direct_ = &direct;
+  direct.start(static_cast<const std::byte*>(input), static_cast<std::byte*>(output));
+}
+
+bool Chain::has_failed() {
+  if (team_.transport.failure().empty()) return false;
+  end(ISTHMUS_FAILED, team_.transport.failure());
+  return true;
 }
 
 void Chain::end(int status, const std::string& words) {
@@ -38,11 +57,11 @@ bool Chain::go_on() {
         break;
       }
     }
-    if (!is_ready()) {
-      if (team_.transport.failure().empty()) return false;
-      end(ISTHMUS_FAILED, team_.transport.failure());
-      break;
+    if (direct_ != nullptr) {
+      if (!direct_->go_on()) return has_failed();
+      std::exchange(direct_, nullptr)->give_back();
     }
+    if (!is_ready()) return has_failed();
     try {
       if (!next()) end(ISTHMUS_DONE, "");
     } catch (const InvalidInput& error) {

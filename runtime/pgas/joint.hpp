@@ -14,6 +14,10 @@ struct isthmus_operation;
 
 namespace isthmus::runtime {
 
+class Board;
+class Direct;
+struct Recipe;
+
 /// Collectives of a team one after the other, with work of this rank between them.
 class Chain {
  public:
@@ -38,14 +42,20 @@ class Chain {
   /// Whether next() may be called now.
   virtual bool is_ready() { return true; }
   void begin(const isthmus_call& call, const void* input, void* output);
+  /// One by accesses, which begins later: all ranks reserve it at the same place among the collectives of the team.
+  Direct& reserve(Board& board, Recipe& recipe);
+  void begin(Direct& direct, const void* input, void* output);
 
  private:
   void end(int status, const std::string& words);
+  /// Ends where a rank has died.
+  bool has_failed();
 
   isthmus_team& team_;
   std::array<std::uint32_t, 3> contexts_{};  // taken in the order in which ranks make chains
   std::uint32_t used_ = 0, most_;
   isthmus_operation* own_ = nullptr;
+  Direct* direct_ = nullptr;
   bool ended_ = false;
   int status_ = ISTHMUS_DONE;
   std::string words_;
@@ -68,6 +78,7 @@ class Joint {
   int wait(isthmus_event& event);
   /// Goes on with chains.
   void go_on();
+  [[nodiscard]] bool has_chains() const { return !chains_.empty(); }
 
  private:
   static constexpr isthmus_event mark = isthmus_event{1} << 63;

@@ -2,7 +2,6 @@
 #include "runtime/pgas/joint_calls.hpp"
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -33,11 +32,17 @@ Manner manner_of(isthmus_space& space, const char* name, const isthmus_manner* g
   const isthmus_manner manner = given == nullptr ? usual : whole(given, "isthmus_manner");
   isthmus_team& team = manner.team == nullptr ? space.team : *manner.team;
   require(&team.transport == &space.team.transport, name, ": the team is of another job than the space");
-  for (Rank r = 0; &team != &space.team && r < team.ranks; ++r)
+  Board* board = nullptr;
+  try {
+    board = space.board_of(team);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(message(name, ": ", error.what()));
+  }
+  for (Rank r = 0; board == nullptr && &team != &space.team && r < team.ranks; ++r)
     require(space.team.find_member(team.member(r)) != ISTHMUS_NO_RANK, name, ": rank ", r,
             " of the team is not in the space");
   const auto or_all = [](isthmus_sync sync) { return sync == ISTHMUS_SYNC_DEFAULT ? ISTHMUS_SYNC_ALL : sync; };
-  return {team, or_all(manner.enter), or_all(manner.leave), manner.algorithm, manner.event};
+  return {team, board, or_all(manner.enter), or_all(manner.leave), manner.algorithm, manner.event};
 }
 
 char* blocks_at(isthmus_space& space, const char* name, std::uint64_t offset, std::uint64_t blocks,
@@ -55,50 +60,51 @@ void apart(const char* name, std::uint64_t to, std::uint64_t to_bytes, std::uint
 
 namespace {
 
-/// Whether ranks wait for all others by flags: where all are near, and nothing else asks for messages.
-bool by_flags(const isthmus_space& space, const Manner& manner) {
-  const bool strict = manner.enter == ISTHMUS_SYNC_ALL || manner.leave == ISTHMUS_SYNC_ALL;
-  const bool asks = manner.algorithm != nullptr && std::strstr(manner.algorithm, "sync=") != nullptr;
-  return strict && !asks && &manner.team == &space.team && space.far == nullptr && !space.team.checks;
-}
-
-/// The collective itself is loose; a rank begins it when all have entered, and ends it when all have ended it.
-class Strict final : public Chain {
+/// A collective whose ranks share memory, or the messages of which are between meetings in flags: a rank begins it when
+/// all have entered, and ends it when all have ended it, as far as the recipe says.
+class Near final : public Chain {
  public:
-  Strict(isthmus_space& space, const Manner& manner, const isthmus_call& call, const void* input, void* output)
-      : Chain(manner.team, call.kind == ISTHMUS_BARRIER ? 0 : 1),
-        space_(space),
+  Near(const Manner& manner, Recipe& recipe, const isthmus_call& call, const void* input, void* output)
+      : Chain(manner.team, recipe.direct || call.kind == ISTHMUS_BARRIER ? 0 : 1),
+        board_(*manner.board),
+        recipe_(recipe),
         call_(call),
         input_(input),
         output_(output) {
-    const bool is_barrier = call.kind == ISTHMUS_BARRIER;  // one meeting is all of it
-    if (is_barrier || manner.enter == ISTHMUS_SYNC_ALL) space.entered.come(entry_ = space.entered.next());
-    if (!is_barrier && manner.leave == ISTHMUS_SYNC_ALL) exit_ = space.ended.next();
+    if (recipe.enters) board_.entered.come(entry_ = board_.entered.next());
+    if (recipe.leaves) exit_ = board_.ended.next();
     call_.enter = call_.leave = ISTHMUS_SYNC_MY;
+    if (call_.algorithm != nullptr) call_.algorithm = recipe.by.c_str();
+    if (recipe.direct) reserved_ = &reserve(board_, recipe);
+    ++recipe.users;
   }
+  ~Near() override { --recipe_.users; }
 
  protected:
   bool is_ready() override {
-    if (!began_) return entry_ == 0 || space_.entered.all(entry_);
+    if (!began_) return entry_ == 0 || board_.entered.all(entry_);
     if (exit_ == 0) return true;
-    if (!ended_) space_.ended.pass(exit_);
+    if (!ended_) board_.ended.pass(exit_);
     ended_ = true;
-    return space_.ended.all(exit_);
+    return board_.ended.all(exit_);
   }
   bool next() override {
     if (began_ || call_.kind == ISTHMUS_BARRIER) return false;
     began_ = true;
     try {
-      begin(call_, input_, output_);
+      if (reserved_ != nullptr) begin(*reserved_, input_, output_);
+      else begin(call_, input_, output_);
     } catch (...) {  // the same on all ranks, whose later collectives do not wait for this one
-      if (exit_ != 0) space_.ended.pass(exit_);
+      if (exit_ != 0) board_.ended.pass(exit_);
       throw;
     }
     return true;
   }
 
  private:
-  isthmus_space& space_;
+  Board& board_;
+  Recipe& recipe_;
+  Direct* reserved_ = nullptr;
   isthmus_call call_;
   const void* input_;
   void* output_;
@@ -108,11 +114,12 @@ class Strict final : public Chain {
 
 int run(isthmus_space& space, const Manner& manner, const isthmus_call& call, const void* input, void* output,
         const void* caller) {
-  if (by_flags(space, manner)) {
+  Recipe* const recipe = manner.board == nullptr ? nullptr : &manner.board->find(call);
+  if (recipe != nullptr && (recipe->direct || recipe->enters || recipe->leaves)) {
     if (manner.event != nullptr)
-      return space.joint.add(std::make_unique<Strict>(space, manner, call, input, output), manner.event);
-    Strict strict(space, manner, call, input, output);
-    return space.joint.wait(strict);
+      return space.joint.add(std::make_unique<Near>(manner, *recipe, call, input, output), manner.event);
+    Near near(manner, *recipe, call, input, output);
+    return space.joint.wait(near);
   }
   isthmus_operation& taken = manner.team.take(call);
   try {

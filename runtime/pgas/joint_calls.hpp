@@ -12,6 +12,7 @@ namespace isthmus::runtime {
 /// A manner as it is meant.
 struct Manner {
   isthmus_team& team;
+  Board* board;  ///< null: by messages
   isthmus_sync enter, leave;
   const char* algorithm;
   isthmus_event* event;

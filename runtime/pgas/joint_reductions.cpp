@@ -44,25 +44,43 @@ class Reduction : public Chain {
         with_(reduction_of(call_)),
         bytes_(element_bytes_of(call_)),
         barrier_(manner.call(ISTHMUS_BARRIER)),
+        board_(manner.board),
         enters_(manner.enter == ISTHMUS_SYNC_ALL),
         leaves_(manner.leave == ISTHMUS_SYNC_ALL) {
     // What a rank does last is done before others may leave.
     call_.leave = ISTHMUS_SYNC_MY;
     partial_.resize(layout.rounds() * bytes_);
+    if (board_ == nullptr) return;
+    if (enters_) board_->entered.come(entry_ = board_->entered.next());
+    if (leaves_) exit_ = board_->ended.next();
   }
 
  protected:
+  bool is_ready() override {
+    if (stage_ == 0) return entry_ == 0 || board_->entered.all(entry_);
+    return stage_ < 3 || exit_ == 0 || board_->ended.all(exit_);
+  }
   bool next() override {
     switch (stage_++) {
       case 0:
-        if (!enters_) return next();
+        if (!enters_ || board_ != nullptr) return next();
         begin(barrier_, nullptr, nullptr);
         return true;
-      case 1: exchange(); return true;
+      case 1: try { exchange();
+        } catch (...) {  // the same on all ranks, whose later collectives do not wait for this one
+          if (exit_ != 0) board_->ended.pass(exit_);
+          throw;
+        }
+        return true;
       case 2:
         finish();
-        if (leaves_) begin(barrier_, nullptr, nullptr);
-        return leaves_;
+        if (!leaves_) return false;
+        if (board_ == nullptr) {
+          begin(barrier_, nullptr, nullptr);
+          return true;
+        }
+        board_->ended.pass(exit_);
+        return true;
       default: return false;
     }
   }
@@ -107,6 +125,8 @@ class Reduction : public Chain {
 
  private:
   isthmus_call barrier_;
+  Board* board_;
+  std::uint64_t entry_ = 0, exit_ = 0;
   bool enters_, leaves_;
   int stage_ = 0;
 };

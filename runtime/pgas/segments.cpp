@@ -59,7 +59,8 @@ std::uint64_t in_pages(std::uint64_t bytes) {
 Segments::Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near)
     : sizes_(sizes),
       rank_(isthmus_rank(team)),
-      requests_at_(in_pages(sizeof(Control))),
+      boards_at_(in_pages(sizeof(Control))),
+      requests_at_(boards_at_ + in_pages(boards * sizeof(BoardPlaces))),
       memory_at_(requests_at_ + 2 * sizes.queue),
       size_(memory_at_ + sizes.symmetric + sizes.local),
       mapped_(isthmus_ranks(team)) {

@@ -51,11 +51,21 @@ struct Control {
 
   InboxPlaces requests, replies;
   BarrierFlag flags[2][most_rounds];
-  MeetingFlag entered[most_rounds], ended[most_rounds];
   HeapPlaces symmetric, local;
   std::atomic<std::uint64_t> taken[2];  ///< bytes that have pages, of symmetric and of local memory
   LockNode nodes[most_locks];
   std::atomic<std::uint64_t> tried;  ///< see Windows
+};
+
+/// For the collectives of one team, zero at first, see Board.
+struct BoardPlaces {
+  static constexpr std::size_t most_rounds = 24;
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t lines = 192;  // so that all is less than 4 pages
+
+  MeetingFlag entered[most_rounds], ended[most_rounds];
+  alignas(line) std::atomic<std::uint64_t> over;  ///< collectives that this rank is through with
+  alignas(line) std::byte room[lines * line];
 };
 
 /// So many bytes, or as few more as make whole pages.
@@ -70,6 +80,9 @@ struct SegmentSizes {
 
 class Segments {
  public:
+  /// Teams whose collectives can be carried out by flags.
+  static constexpr std::uint32_t boards = 16;
+
   /// Collective. `near`: by rank, whether it shares memory with this one. Throws InvalidInput where sizes differ,
   /// Unsupported where near ranks share no memory, TransportError.
   Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near);
@@ -82,10 +95,15 @@ class Segments {
 
   // Of near ranks:
   [[nodiscard]] Control& control(Rank rank) const { return *reinterpret_cast<Control*>(mapped_[rank].at); }
+  [[nodiscard]] BoardPlaces& board(Rank rank, std::uint32_t number) const {
+    return reinterpret_cast<BoardPlaces*>(mapped_[rank].at + boards_at_)[number];
+  }
   [[nodiscard]] std::byte* requests(Rank rank) const { return mapped_[rank].at + requests_at_; }
   [[nodiscard]] std::byte* replies(Rank rank) const { return requests(rank) + sizes_.queue; }
   /// Offset 0.
   [[nodiscard]] std::byte* memory(Rank rank) const { return mapped_[rank].at + memory_at_; }
+  /// Where all of it begins, whose parts lie alike on all ranks.
+  [[nodiscard]] std::byte* begin(Rank rank) const { return mapped_[rank].at; }
   [[nodiscard]] const SegmentSizes& sizes() const { return sizes_; }
   /// Sees to it that the first `bytes` of symmetric or local memory of a rank have pages; what errno says, or 0.
   int take_pages(Rank rank, bool local, std::uint64_t bytes);
@@ -104,7 +122,7 @@ class Segments {
 
   SegmentSizes sizes_;
   Rank rank_ = 0;
-  std::uint64_t requests_at_, memory_at_, size_;
+  std::uint64_t boards_at_, requests_at_, memory_at_, size_;
   std::string name_;
   std::vector<Mapped> mapped_;
 };

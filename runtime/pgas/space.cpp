@@ -85,9 +85,7 @@ using namespace isthmus::runtime;
 isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes, std::uint64_t packed)
     : team(its_team),
       segments(&its_team, sizes, near_ranks(its_team)),
-      barrier(segments, far, its_team.rank, its_team.ranks),
-      entered(segments, &Control::entered, its_team.rank, its_team.ranks),
-      ended(segments, &Control::ended, its_team.rank, its_team.ranks) {
+      barrier(segments, far, its_team.rank, its_team.ranks) {
   const std::uint64_t lines = sizes.queue / sizeof(ActiveMessage);
   memory_.resize(team.ranks);
   requests_.resize(team.ranks);
@@ -444,6 +442,28 @@ bool isthmus_space::poll(bool looks) {
   any |= handle(requests_[head.rank], true);
   if (far != nullptr) any |= handle_far(looks);
   return any;
+}
+
+// -- collectives
+
+Board* isthmus_space::board_of(isthmus_team& of) {
+  // A group that its ranks agreed on has a number that none of them has for another one.
+  const std::optional<std::uint32_t> agreed = &of == &team ? std::optional<std::uint32_t>(0) : of.agreed_number();
+  if (of.checks || !agreed.has_value()) return nullptr;
+  const std::uint32_t number = &of == &team ? 0 : *agreed + 1;
+  if (number >= boards_.size()) return nullptr;
+  Looked& found = boards_[number];
+  if (found.at) return found.board.get();
+  std::vector<Rank> in_space(of.ranks);
+  bool near = true;
+  for (Rank r = 0; r < of.ranks; ++r) {
+    in_space[r] = team.find_member(of.member(r));
+    require(in_space[r] != ISTHMUS_NO_RANK, "rank ", r, " of the team is not in the space");
+    near &= segments.is_near(in_space[r]);
+  }
+  if (near) found.board = std::make_unique<Board>(segments, of, in_space, number);
+  found.at = true;
+  return found.board.get();
 }
 
 std::uint32_t isthmus_space::free_node() {

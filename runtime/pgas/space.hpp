@@ -18,11 +18,11 @@
 #include "runtime/interface/status.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/pgas/barrier.hpp"
+#include "runtime/pgas/board.hpp"
 #include "runtime/pgas/far.hpp"
 #include "runtime/pgas/heap.hpp"
 #include "runtime/pgas/inbox.hpp"
 #include "runtime/pgas/joint.hpp"
-#include "runtime/pgas/meeting.hpp"
 #include "runtime/pgas/segments.hpp"
 #include "runtime/progress/progress.hpp"
 
@@ -66,6 +66,7 @@ struct isthmus_space {
   /// The same, and goes on with collectives where any are under way beside the space.
   bool go_on() {
     if (team.transport.under_way() > 1) isthmus::runtime::progress(team.transport);
+    if (joint.has_chains()) joint.go_on();
     return poll();
   }
 
@@ -104,7 +105,9 @@ struct isthmus_space {
   std::unique_ptr<isthmus::runtime::Far> far;  ///< null where all ranks share memory
   isthmus::runtime::Barrier barrier;
   isthmus::runtime::Joint joint;
-  isthmus::runtime::Meeting entered, ended;  ///< of strict collectives of all ranks, where these are near
+  /// For collectives of a team whose ranks are all near; null: they go by messages. Throws InvalidInput where one of
+  /// its ranks is not in the space.
+  isthmus::runtime::Board* board_of(isthmus_team& of);
   std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
 
   struct Held {
@@ -135,7 +138,13 @@ struct isthmus_space {
   void reach_far(std::uint64_t packed);
   std::uint64_t allocate_symmetric(std::uint64_t bytes);
 
+  struct Looked {
+    bool at = false;
+    std::unique_ptr<isthmus::runtime::Board> board;
+  };
+
   bool started_ = false;
+  std::array<Looked, isthmus::runtime::Segments::boards> boards_;
   std::list<std::function<void()>>::iterator beside_;
   std::vector<char*> memory_;
   std::vector<isthmus::runtime::Inbox> requests_, replies_;  // of all ranks

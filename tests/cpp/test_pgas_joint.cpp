@@ -64,6 +64,28 @@ std::vector<std::uint8_t> bytes_of(std::uint64_t bytes, const Of& of) {
   return out;
 }
 
+/// What a loose collective asks for: a barrier before it, or after it.
+void meet(Rank& own, const Case& c) {
+  isthmus_manner manner{};
+  manner.size = sizeof manner;
+  manner.team = c.manner.team;
+  own.done(isthmus_barrier_of(own.space, &manner), "barrier of the team");
+}
+
+/// One that carries out a collective on any number of ranks, in one of the ways to move blocks; or none.
+std::string some_algorithm(Dice& dice, std::uint64_t kind) {
+  const std::vector<std::vector<std::string>> names = {
+      {"binomial", "linear", "ring", "knomial,radix=3", "chain,segment=100", "scatter_allgather", "double_tree"},
+      {"binomial", "linear", "knomial,radix=4"},
+      {"binomial", "linear", "knomial,radix=3"},
+      {"ring", "dissemination", "linear", "bruck"},
+      {"pairwise", "linear", "bruck"}};
+  constexpr std::array<const char*, 4> accesses = {"", ",access=message", ",access=put", ",access=get"};
+  constexpr std::array<const char*, 4> modes = {"", "", ",sync=all-my", ",sync=none"};
+  if (kind >= names.size() || dice.below(4) == 0) return "";
+  return names[kind][dice.below(names[kind].size())] + accesses[dice.below(4)] + modes[dice.below(4)];
+}
+
 /// Begins a random collective on two buffers of its own.
 Under begin(Rank& own, Dice& dice, Case& c, std::uint64_t to, std::uint64_t from) {
   const std::uint64_t n = c.ranks, me = c.me;
@@ -74,11 +96,17 @@ Under begin(Rank& own, Dice& dice, Case& c, std::uint64_t to, std::uint64_t from
   const isthmus_manner* const how = &c.manner;
   Under out;
   const std::uint64_t kind = dice.below(9), seed = c.seed;
+  const std::string algorithm = some_algorithm(dice, kind);
+  c.manner.algorithm = algorithm.empty() ? nullptr : algorithm.c_str();
   char* const in = static_cast<char*>(isthmus_cast(s, own.rank, from));
   out.at = static_cast<char*>(isthmus_cast(s, own.rank, to));
   out.words = "collective " + std::to_string(kind) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(n);
   const auto say = [&](int status) { own.done(status, out.words); };
   fill(in, seed, me, room);
+  const auto enter_loosely = [&] {
+    if (c.manner.enter == ISTHMUS_SYNC_NONE) meet(own, c);
+  };
+  if (kind < 7) enter_loosely();
   switch (kind) {
     case 0:
       say(isthmus_broadcast(s, how, to, root, from, bytes));
@@ -161,17 +189,16 @@ Under begin(Rank& own, Dice& dice, Case& c, std::uint64_t to, std::uint64_t from
       if (prefix) std::copy_n(wanted.begin(), out.expected.size(), out.expected.begin());
       else if (me == root) out.expected = sum;
       out.words += ", " + std::to_string(with.count) + " elements in blocks of " + std::to_string(with.block);
-      const char* const algorithm = c.manner.algorithm;
       c.manner.algorithm = nullptr;
+      enter_loosely();
       say(prefix ? isthmus_prefix_reduce(s, how, to, from, &with) : isthmus_reduce(s, how, root, to, from, &with));
-      c.manner.algorithm = algorithm;
     }
   }
+  c.manner.algorithm = nullptr;
   return out;
 }
 
-void end(Rank& own, Under& under) {
-  own.done(isthmus_wait_event(own.space, &under.event), "wait");
+void look(Rank& own, Under& under) {
   own.expect(std::equal(under.expected.begin(), under.expected.end(), reinterpret_cast<const std::uint8_t*>(under.at)),
              under.words);
 }
@@ -233,13 +260,17 @@ void work(Rank& own, int times) {
         under.push_back(begin(own, dice, c, to[k], from[k]));
         under.back().event = event;
         if (own.below(8) == 0) std::this_thread::sleep_for(std::chrono::microseconds(own.below(300)));
-        if (waits) end(own, under.back());
+        if (!waits) continue;
+        own.done(isthmus_wait_event(own.space, &under.back().event), "wait");
+        if (c.manner.leave == ISTHMUS_SYNC_NONE) meet(own, c);
+        look(own, under.back());
       }
       for (Under& one : under)
-        if (own.below(2) == 0) end(own, one);
+        if (own.below(2) == 0) own.done(isthmus_wait_event(own.space, &one.event), "wait");
         else
           while (isthmus_test_event(own.space, &one.event) == ISTHMUS_IN_PROGRESS) std::this_thread::yield();
-      for (Under& one : under) end(own, one);
+      meet(own, c);
+      for (Under& one : under) look(own, one);
     }
   }
   own.barrier();
@@ -361,6 +392,104 @@ TEST_CASE("strict collectives are barriers, loose ones are none") {
         own.barrier();
       }
   });
+}
+
+/// What leaves without waiting has been put where it belongs, whether the others have come or not.
+TEST_CASE("loose collectives by put or get wait for nobody") {
+  on_ranks(4, [](Rank& own) {
+    Teams teams(own);
+    std::uint64_t flag = 0, to = 0, from = 0;
+    own.done(isthmus_allocate_all(own.space, 64, &flag), "allocate");
+    own.done(isthmus_allocate_all(own.space, room, &to), "allocate");
+    own.done(isthmus_allocate_all(own.space, room, &from), "allocate");
+    const auto* const at = static_cast<const std::uint64_t*>(isthmus_cast(own.space, own.rank, to));
+    std::uint64_t round = 0;
+    const auto begin = [&](isthmus_team* team, bool gets, const char* algorithm) {
+      ++round;
+      auto* const own_from = static_cast<std::uint64_t*>(isthmus_cast(own.space, own.rank, from));
+      for (std::uint64_t i = 0; i < 64; ++i) own_from[i] = 1000 * round + i;
+      isthmus_manner manner{};
+      manner.size = sizeof manner;
+      manner.team = team;
+      manner.enter = manner.leave = ISTHMUS_SYNC_NONE;
+      manner.algorithm = algorithm;
+      own.barrier();
+      const std::uint32_t me = isthmus_rank(team), first = 0, last = isthmus_ranks(team) - 1;
+      std::uint32_t of_all = 0;
+      // By put the root is through first, and the last rank finds its block before it enters; by get the other way.
+      const std::uint32_t early = gets ? last : first;
+      if (me == early) own.done(isthmus_scatter(own.space, &manner, to, first, from, 8), "scatter");
+      for (std::uint32_t r = 0; me == early && r <= last; ++r) {
+        own.done(isthmus_translate(team, r, isthmus_space_team(own.space), &of_all), "translate");
+        if (r != early) own.done(isthmus_put_signal(own.space, of_all, flag, nullptr, 0, flag, round), "signal");
+      }
+      if (me != early) own.done(isthmus_wait_signal(own.space, flag, round), "wait");
+      if (me == last) own.expect(*at == 1000 * round + last, "the block of the last rank");
+      if (me != early) own.done(isthmus_scatter(own.space, &manner, to, first, from, 8), "scatter");
+      own.barrier();
+      own.expect(*at == 1000 * round + me, "a block");
+      own.barrier();
+      const std::uint64_t zero = 0;
+      own.done(isthmus_put(own.space, own.rank, flag, &zero, 8), "put");
+      own.barrier();
+    };
+    for (isthmus_team* team : {isthmus_space_team(own.space), teams.made[0]}) {
+      begin(team, false, nullptr);
+      begin(team, false, "linear,access=put");
+      begin(team, true, "linear,access=get");
+    }
+  });
+}
+
+/// Places of words and scratch are used again and again, by ranks that are ahead and ranks that lag behind.
+TEST_CASE("thousands of collectives by put and get, many under way") {
+  for (const std::uint32_t ranks : {2U, 3U, 5U}) {
+    on_ranks(ranks, [](Rank& own) {
+      constexpr std::uint32_t flight = 40;
+      std::uint64_t to = 0, from = 0;
+      own.done(isthmus_allocate_all(own.space, 8 * 16 * flight, &to), "allocate");
+      own.done(isthmus_allocate_all(own.space, 8 * 16 * flight, &from), "allocate");
+      auto* const in = static_cast<std::uint64_t*>(isthmus_cast(own.space, own.rank, from));
+      const auto* const out = static_cast<const std::uint64_t*>(isthmus_cast(own.space, own.rank, to));
+      const std::array<const char*, 4> algorithms = {"linear,access=put", "binomial,access=put", "binomial,access=get",
+                                                     "ring,access=put"};
+      for (std::uint64_t turn = 0; turn < 60 && own.wrong.empty(); ++turn) {
+        std::array<isthmus_event, flight> events{};
+        for (std::uint64_t k = 0; k < flight; ++k) {
+          in[k] = 1000000 * own.rank + 1000 * turn + k;
+          isthmus_manner manner{};
+          manner.size = sizeof manner;
+          manner.enter = manner.leave = ISTHMUS_SYNC_MY;
+          manner.event = &events[k];
+          if (k % 3 == 2) {
+            isthmus_reduction sum{};
+            sum.size = sizeof sum;
+            sum.element = ISTHMUS_U64;
+            sum.operation = ISTHMUS_SUM;
+            sum.count = own.ranks;
+            sum.block = 1;
+            own.done(isthmus_reduce(own.space, &manner, static_cast<std::uint32_t>(k % own.ranks), to + 8 * k,
+                                    from + 8 * k, &sum),
+                     "reduce");
+          } else {
+            manner.algorithm = algorithms[k % 4];
+            own.done(isthmus_broadcast(own.space, &manner, to + 8 * k, static_cast<std::uint32_t>(k % own.ranks),
+                                       from + 8 * k, 8),
+                     "broadcast");
+          }
+          if (own.below(200) == 0) std::this_thread::sleep_for(std::chrono::microseconds(own.below(300)));
+        }
+        for (isthmus_event& event : events) own.done(isthmus_wait_event(own.space, &event), "wait");
+        for (std::uint64_t k = 0; k < flight; ++k) {
+          const std::uint64_t root = k % own.ranks, one = 1000 * turn + k;
+          std::uint64_t wanted = 1000000 * root + one;
+          if (k % 3 == 2) wanted = 1000000 * (own.ranks * (own.ranks - 1) / 2) + own.ranks * one;
+          if (k % 3 != 2 || root == own.rank) own.expect(out[k] == wanted, "collective " + std::to_string(k));
+        }
+      }
+      own.barrier();
+    });
+  }
 }
 
 TEST_CASE("wrong collectives on a space are refused in words") {

@@ -9,13 +9,13 @@ namespace isthmus::model {
 namespace {
 
 using runtime::Barrier;
-using runtime::Control;
 using runtime::Meeting;
 
 struct Shared {
   NearRanks ranks;
   Barrier* barriers[4];
   Meeting* meetings[4];
+  runtime::MeetingFlag* flags[4];
   std::uint64_t* data;
 };
 Shared shared;
@@ -56,9 +56,10 @@ Program barriers(std::uint32_t ranks, std::uint64_t times) {
 Program meetings(std::uint32_t ranks, std::uint64_t times, bool in_turn) {
   Program program;
   program.begin = [=] {
-    shared.ranks = near_ranks(ranks);
     for (std::uint32_t r = 0; r < ranks; ++r)
-      shared.meetings[r] = new (allocate(sizeof(Meeting))) Meeting(*shared.ranks.segments, &Control::entered, r, ranks);
+      shared.flags[r] = static_cast<runtime::MeetingFlag*>(allocate(4 * sizeof(runtime::MeetingFlag)));
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      shared.meetings[r] = new (allocate(sizeof(Meeting))) Meeting(std::span(shared.flags, ranks), r);
     shared.data = static_cast<std::uint64_t*>(allocate(8 * ranks * times));
   };
   for (std::uint32_t r = 0; r < ranks; ++r)

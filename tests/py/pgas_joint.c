@@ -38,6 +38,20 @@ struct under {
   const char* name;
 };
 
+/* How blocks move, and by what; or as is usual. */
+static const char* some_algorithm(uint64_t* state, uint64_t kind) {
+  static char text[64];
+  static const char* const names[][3] = {{"binomial", "linear", "chain,segment=1000"},
+                                         {"binomial", "linear", "knomial,radix=3"},
+                                         {"binomial", "linear", "knomial,radix=3"},
+                                         {"ring", "linear", "bruck"},
+                                         {"pairwise", "linear", "bruck"}};
+  static const char* const accesses[] = {"", ",access=message", ",access=put", ",access=get"};
+  if (kind < 1 || kind > 5 || below(state, 4) == 0) return NULL;
+  snprintf(text, sizeof text, "%s%s", names[kind - 1][below(state, 3)], accesses[below(state, 4)]);
+  return text;
+}
+
 /* The n-th collective of a team: `state` is the same on all its ranks. */
 static struct under begin(isthmus_team* team, uint64_t* state, int n, uint64_t to, uint64_t from) {
   static const char* const names[] = {"barrier",  "broadcast", "scatter", "gather",       "gather_all",
@@ -63,6 +77,7 @@ static struct under begin(isthmus_team* team, uint64_t* state, int n, uint64_t t
     meets.event = NULL;
     done(isthmus_barrier_of(space, &meets), "barrier before a loose one");
   }
+  manner.algorithm = some_algorithm(state, kind);
   if (below(&own_state, 4) == 0) usleep((unsigned)below(&own_state, 2000));
   switch (kind) {
     case 0: done(isthmus_barrier_of(space, &manner), "barrier"); break;

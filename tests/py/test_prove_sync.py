@@ -76,6 +76,17 @@ def test_loose_puts_are_too_early_and_too_late_for_my() -> None:
         assert "has left, which sync 'my' on exit forbids" in str(proof)
 
 
+def test_loose_gets_wait_for_nobody() -> None:
+    """Blocks that are there on entry are announced by no message; those that come first are."""
+    counts = {}
+    for name, sync in product(("linear", "binomial"), ("none", "my")):
+        made = collective("scatter", ranks=8, bytes=8, access="get", sync=sync, algorithm=name)
+        counts[name, sync] = sum(made.frame()["kind"] == "send")
+    assert counts["linear", "none"] == 0
+    assert counts["linear", "my"] == 2 * 7
+    assert 0 < counts["binomial", "none"] < counts["binomial", "my"] == 2 * 7
+
+
 def test_messages_of_the_barriers_around_are_needed() -> None:
     """Between a power of two ranks each message is the only way from some rank to another."""
     made = collective("alltoall", ranks=4, bytes=8, buffers=True, access="put", sync="all", algorithm="linear")

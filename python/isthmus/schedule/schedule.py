@@ -323,8 +323,9 @@ class Schedule(Tabular):
             the data. "get": the sender announces the data with a message of 0 bytes; the receiver gets them and sends
             another one when the sender may change them.
         ask : bool
-            For puts: the receiver always announces first that its buffer is free. If False, it does so only if its
-            receive waits for something; other buffers count as free from the start.
+            Who is accessed always announces first that its buffer is free, or that the data are there. If False, it
+            does so only if its receive (put) or send (get) waits for something; other buffers count as free, and other
+            data as there, from the start.
         tell : bool
             If False, messages that announce the end of an access are left out where nothing in the schedule depends on
             them: who uses the data afterwards has to know otherwise that they are there, or may be changed.

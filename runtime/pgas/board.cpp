@@ -1,0 +1,189 @@
+#include "runtime/pgas/board.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.hpp"
+#include "runtime/choice/choice.hpp"
+#include "runtime/interface/team.hpp"
+#include "runtime/pgas/direct.hpp"
+
+namespace isthmus::runtime {
+namespace {
+
+constexpr std::uint32_t word_lines = 64;
+constexpr std::uint32_t scratch_lines = BoardPlaces::lines - word_lines;
+constexpr std::uint32_t words_of_line = BoardPlaces::line / sizeof(std::uint64_t);
+
+std::uint32_t lines_of(std::uint64_t items, std::uint64_t each) {
+  return static_cast<std::uint32_t>((items + each - 1) / each);
+}
+
+template <class T, class F>
+auto of_each(const std::vector<T>& items, const F& f) {
+  std::vector<decltype(f(items[0]))> out;
+  for (const T& one : items) out.push_back(f(one));
+  return out;
+}
+
+/// Where nobody says; `asks`: a rank has to hear first that another one has entered. Then a message that it takes by
+/// itself comes sooner, unless it is large. Of one rank's large blocks all others take theirs at the same time. The
+/// sizes are those of two ranks of bench/pgas.py.
+Access usual_access(const isthmus_call& call, bool asks) {
+  switch (call.kind) {
+    case ISTHMUS_BCAST:
+    case ISTHMUS_SCATTER:
+      return call.count >= (asks ? 8192 : 4096) ? Access::get : asks ? Access::message : Access::put;
+    case ISTHMUS_GATHER: return asks && call.count < 8192 ? Access::message : Access::put;
+    case ISTHMUS_ALLTOALL: return asks && call.count < 1024 ? Access::message : Access::put;
+    default: return asks ? Access::message : Access::put;
+  }
+}
+
+/// An algorithm as a table writes it, without what is said of synchronisation and accesses.
+std::string without_flavours(const std::string& algorithm) {
+  std::string out;
+  for (std::size_t at = 0; at <= algorithm.size();) {
+    const std::size_t end = std::min(algorithm.find(',', at), algorithm.size());
+    const std::string part = algorithm.substr(at, end - at);
+    const std::size_t first = part.find_first_not_of(' ');
+    if (first == part.npos || (part.compare(first, 5, "sync=") != 0 && part.compare(first, 7, "access=") != 0))
+      out += (at == 0 ? "" : ",") + part;
+    at = end + 1;
+  }
+  return out;
+}
+
+bool serves(const Recipe& recipe, const isthmus_call& call) {
+  const isthmus_call& own = recipe.call;
+  return own.kind == call.kind && own.count == call.count && own.root == call.root && own.enter == call.enter &&
+         own.leave == call.leave && (own.apart != 0) == (call.apart != 0) &&
+         (call.algorithm == nullptr ? recipe.algorithm.empty() : recipe.algorithm == call.algorithm);
+}
+
+}  // namespace
+
+Recipe::~Recipe() = default;
+
+std::uint32_t Lines::take(std::uint32_t lines, std::uint64_t number, std::uint64_t& before) {
+  if (next_ + lines > count()) next_ = 0;
+  const std::uint32_t first = std::exchange(next_, next_ + lines);
+  for (std::uint32_t i = first; i < first + lines; ++i) before = std::max(before, std::exchange(last_[i], number));
+  return first;
+}
+
+Board::Board(const Segments& segments, isthmus_team& team, const std::vector<Rank>& in_space, std::uint32_t number)
+    : rank_(team.rank),
+      begins_(of_each(in_space, [&](Rank r) { return segments.begin(r); })),
+      places_(of_each(in_space, [&](Rank r) { return &segments.board(r, number); })),
+      entered_flags_(of_each(places_, [](BoardPlaces* one) -> MeetingFlag* { return one->entered; })),
+      ended_flags_(of_each(places_, [](BoardPlaces* one) -> MeetingFlag* { return one->ended; })),
+      words_(word_lines),
+      scratch_(scratch_lines),
+      entered(entered_flags_, rank_),
+      ended(ended_flags_, rank_) {}
+
+Board::~Board() = default;
+
+Recipe& Board::find(const isthmus_call& call) {
+  for (std::size_t i = 0; i < recipes_.size(); ++i) {
+    if (!serves(*recipes_[i], call)) continue;
+    if (i > 0)
+      std::rotate(recipes_.begin(), recipes_.begin() + static_cast<std::ptrdiff_t>(i),
+                  recipes_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return *recipes_.front();
+  }
+  auto made = std::make_unique<Recipe>();
+  made->call = call;
+  made->algorithm = call.algorithm == nullptr ? "" : call.algorithm;
+  plan(*made);
+  if (recipes_.size() >= most_recipes) {
+    const auto unused = std::find_if(recipes_.rbegin(), recipes_.rend(), [](const auto& w) { return !w->is_used(); });
+    if (unused != recipes_.rend()) recipes_.erase(std::next(unused).base());
+  }
+  recipes_.insert(recipes_.begin(), std::move(made));
+  return *recipes_.front();
+}
+
+void Board::plan(Recipe& recipe) {
+  const isthmus_call& call = recipe.call;
+  const auto kind = static_cast<schedule::CollectiveKind>(call.kind);
+  const Choice given = recipe.algorithm.empty() ? Choice{} : read_choice(recipe.algorithm);
+  recipe.enters = call.enter == ISTHMUS_SYNC_ALL || given.enter_all || kind == schedule::CollectiveKind::barrier;
+  recipe.leaves = call.leave == ISTHMUS_SYNC_ALL || given.leave_all;
+  recipe.by = without_flavours(recipe.algorithm);
+  if (kind == schedule::CollectiveKind::barrier) {
+    recipe.leaves = false;  // one meeting is all of it
+    return;
+  }
+  const bool asks = !recipe.enters && call.enter != ISTHMUS_SYNC_NONE;
+  Access access = given.access;
+  if (access == Access::any) access = usual_access(call, asks);
+  if (access == Access::message || ranks() > most_ranks) return;
+  const schedule::Access by = access == Access::put ? schedule::Access::put : schedule::Access::get;
+  plan_by(recipe, recipe.algorithm.empty() ? "linear" : recipe.by, by);
+}
+
+void Board::plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access) {
+  const isthmus_call& call = recipe.call;
+  schedule::CollectiveCall asked;
+  asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
+  asked.rank = rank_;
+  asked.ranks = ranks();
+  asked.root = call.root;
+  asked.bytes = call.count;
+  asked.in_place = false;
+  Directly how;
+  how.access = access;
+  how.ask = !recipe.enters && call.enter != ISTHMUS_SYNC_NONE;
+  how.tell = !recipe.leaves && call.leave != ISTHMUS_SYNC_NONE;
+  how.apart = call.apart != 0;
+  try {
+    const Choice choice = read_choice(algorithm);
+    DirectProgram made;
+    if (call.count > 0) made = direct_program(asked, algorithm_of(asked.kind, choice, 1), how);
+    if (made.words > word_lines * words_of_line || made.scratch > scratch_lines * BoardPlaces::line) return;
+    recipe.direct = std::move(made);
+  } catch (const InvalidInput&) {  // by messages, which say the same where it is no matter of accesses
+  }
+}
+
+Direct& Board::take(Recipe& recipe) {
+  if (recipe.idle.empty()) {
+    recipe.all.push_back(std::make_unique<Direct>(*this, recipe));
+    recipe.idle.reserve(recipe.all.size());
+    return *recipe.all.back();
+  }
+  Direct& found = *recipe.idle.back();
+  recipe.idle.pop_back();
+  return found;
+}
+
+Board::Places Board::places(const DirectProgram& program) {
+  Places out;
+  if (program.words == 0 && program.scratch == 0) return out;
+  out.number = ++numbers_;
+  BoardPlaces& own = *places_[rank_];
+  const std::uint32_t words = words_.take(lines_of(program.words, words_of_line), out.number, out.before);
+  const std::uint32_t scratch = scratch_.take(lines_of(program.scratch, BoardPlaces::line), out.number, out.before);
+  out.words = own.room + words * BoardPlaces::line;
+  out.scratch = own.room + (word_lines + scratch) * BoardPlaces::line;
+  return out;
+}
+
+bool Board::are_free(const Places& places) {
+  if (places.before <= least_over_) return true;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (BoardPlaces* const one : places_) least = std::min(least, one->over.load(std::memory_order_acquire));
+  least_over_ = least;
+  return places.before <= least_over_;
+}
+
+void Board::give_back(const Places& places) {
+  if (places.number == 0) return;
+  over_.pass(places.number);
+  places_[rank_]->over.store(over_.reached(), std::memory_order_release);
+}
+
+}  // namespace isthmus::runtime
