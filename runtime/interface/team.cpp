@@ -240,6 +240,16 @@ std::optional<std::uint32_t> isthmus_team::agreed_number() const {
   return number < first_agreed ? std::nullopt : std::optional(number - first_agreed);
 }
 
+Question isthmus_team::question(const isthmus_call& call) const {
+  return {static_cast<CollectiveKind>(call.kind), deciding_bytes(call, element_bytes_of(call), ranks),
+          is_in_order(call), is_apart()};
+}
+
+std::string isthmus_team::decided(const isthmus_call& call) {
+  const Candidate first = chooser.candidates(question(call)).front();
+  return first.of_user ? first.text : "";
+}
+
 /// The algorithm that the call names, or the best one that can carry it out.
 void isthmus_team::plan(Cached& made) {
   const isthmus_call& call = made.call;
@@ -255,7 +265,7 @@ void isthmus_team::plan(Cached& made) {
             call.algorithm, "' changes the order of operands, which an operator that does not commute forbids");
     return build(call.algorithm);
   }
-  const Question question{kind, deciding_bytes(call, made.element_bytes, ranks), in_order, is_apart()};
+  const Question question = this->question(call);
   made.left_open = chooser.is_left_open(question);
   made.untried = online && call.combine == nullptr && kind != CollectiveKind::neighbor_alltoall &&
                  chooser.learned().find(kind, ranks, question.bytes) == nullptr;

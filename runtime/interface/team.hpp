@@ -156,6 +156,11 @@ struct isthmus_team {
   /// Of a group whose ranks agreed on its number: which it is.
   [[nodiscard]] std::optional<std::uint32_t> agreed_number() const;
 
+  /// What the user's table says of a call; empty: nothing.
+  [[nodiscard]] std::string decided(const isthmus_call& call);
+  /// Another number whenever that may have changed.
+  [[nodiscard]] std::uint32_t decisions() const { return tables; }
+
   std::string listed;  ///< what isthmus_algorithms() said last
   std::shared_ptr<isthmus::runtime::Transport> transport_owner;
   isthmus::runtime::Transport& transport;
@@ -171,6 +176,7 @@ struct isthmus_team {
 
  private:
   void plan(isthmus::runtime::Cached& made);
+  [[nodiscard]] isthmus::runtime::Question question(const isthmus_call& call) const;
   [[nodiscard]] bool is_apart() const;
   isthmus::runtime::Program program_by(const isthmus::runtime::Cached& made, const std::string& algorithm);
   int start(isthmus::runtime::Loaded& operation);

@@ -55,11 +55,12 @@ std::string without_flavours(const std::string& algorithm) {
   return out;
 }
 
-bool serves(const Recipe& recipe, const isthmus_call& call) {
+bool serves(const Recipe& recipe, const isthmus_call& call, std::uint32_t decisions) {
   const isthmus_call& own = recipe.call;
   return own.kind == call.kind && own.count == call.count && own.root == call.root && own.enter == call.enter &&
          own.leave == call.leave && (own.apart != 0) == (call.apart != 0) &&
-         (call.algorithm == nullptr ? recipe.algorithm.empty() : recipe.algorithm == call.algorithm);
+         (call.algorithm == nullptr ? recipe.algorithm.empty() && recipe.decisions == decisions
+                                    : recipe.algorithm == call.algorithm);
 }
 
 }  // namespace
@@ -86,9 +87,9 @@ Board::Board(const Segments& segments, isthmus_team& team, const std::vector<Ran
 
 Board::~Board() = default;
 
-Recipe& Board::find(const isthmus_call& call) {
+Recipe& Board::find(isthmus_team& team, const isthmus_call& call) {
   for (std::size_t i = 0; i < recipes_.size(); ++i) {
-    if (!serves(*recipes_[i], call)) continue;
+    if (!serves(*recipes_[i], call, team.decisions())) continue;
     if (i > 0)
       std::rotate(recipes_.begin(), recipes_.begin() + static_cast<std::ptrdiff_t>(i),
                   recipes_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -97,7 +98,8 @@ Recipe& Board::find(const isthmus_call& call) {
   auto made = std::make_unique<Recipe>();
   made->call = call;
   made->algorithm = call.algorithm == nullptr ? "" : call.algorithm;
-  plan(*made);
+  made->decisions = team.decisions();
+  plan(team, *made);
   if (recipes_.size() >= most_recipes) {
     const auto unused = std::find_if(recipes_.rbegin(), recipes_.rend(), [](const auto& w) { return !w->is_used(); });
     if (unused != recipes_.rend()) recipes_.erase(std::next(unused).base());
@@ -106,13 +108,14 @@ Recipe& Board::find(const isthmus_call& call) {
   return *recipes_.front();
 }
 
-void Board::plan(Recipe& recipe) {
+void Board::plan(isthmus_team& team, Recipe& recipe) {
   const isthmus_call& call = recipe.call;
   const auto kind = static_cast<schedule::CollectiveKind>(call.kind);
-  const Choice given = recipe.algorithm.empty() ? Choice{} : read_choice(recipe.algorithm);
+  const std::string text = recipe.algorithm.empty() ? team.decided(call) : recipe.algorithm;
+  const Choice given = text.empty() ? Choice{} : read_choice(text);
   recipe.enters = call.enter == ISTHMUS_SYNC_ALL || given.enter_all || kind == schedule::CollectiveKind::barrier;
   recipe.leaves = call.leave == ISTHMUS_SYNC_ALL || given.leave_all;
-  recipe.by = without_flavours(recipe.algorithm);
+  recipe.by = without_flavours(text);
   if (kind == schedule::CollectiveKind::barrier) {
     recipe.leaves = false;  // one meeting is all of it
     return;
@@ -122,7 +125,7 @@ void Board::plan(Recipe& recipe) {
   if (access == Access::any) access = usual_access(call, asks);
   if (access == Access::message || ranks() > most_ranks) return;
   const schedule::Access by = access == Access::put ? schedule::Access::put : schedule::Access::get;
-  plan_by(recipe, recipe.algorithm.empty() ? "linear" : recipe.by, by);
+  plan_by(recipe, text.empty() ? "linear" : recipe.by, by);
 }
 
 void Board::plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access) {

@@ -26,7 +26,8 @@ class Direct;
 /// How a collective of a team is carried out; `call` is what that depends on.
 struct Recipe {
   isthmus_call call;
-  std::string algorithm;  ///< as it was given; empty: none was
+  std::string algorithm;        ///< as it was given; empty: none was
+  std::uint32_t decisions = 0;  ///< of the team: their number
 
   bool enters = false, leaves = false;  ///< all wait for all
   std::optional<DirectProgram> direct;  ///< by accesses; else by messages,
@@ -65,8 +66,8 @@ class Board {
   Board& operator=(const Board&) = delete;
   ~Board();
 
-  /// Of a call of bytes that are at the same offset on all ranks. Throws InvalidInput.
-  Recipe& find(const isthmus_call& call);
+  /// Of a call of bytes that are at the same offset on all ranks of the team. Throws InvalidInput.
+  Recipe& find(isthmus_team& team, const isthmus_call& call);
   /// One that is not under way.
   Direct& take(Recipe& recipe);
 
@@ -94,7 +95,7 @@ class Board {
  private:
   static constexpr std::size_t most_recipes = 64;
 
-  void plan(Recipe& recipe);
+  void plan(isthmus_team& team, Recipe& recipe);
   void plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access);
 
   Rank rank_;

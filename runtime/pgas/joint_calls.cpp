@@ -114,7 +114,7 @@ class Near final : public Chain {
 
 int run(isthmus_space& space, const Manner& manner, const isthmus_call& call, const void* input, void* output,
         const void* caller) {
-  Recipe* const recipe = manner.board == nullptr ? nullptr : &manner.board->find(call);
+  Recipe* const recipe = manner.board == nullptr ? nullptr : &manner.board->find(manner.team, call);
   if (recipe != nullptr && (recipe->direct || recipe->enters || recipe->leaves)) {
     if (manner.event != nullptr)
       return space.joint.add(std::make_unique<Near>(manner, *recipe, call, input, output), manner.event);

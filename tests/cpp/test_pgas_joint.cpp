@@ -441,6 +441,53 @@ TEST_CASE("loose collectives by put or get wait for nobody") {
   });
 }
 
+TEST_CASE("loose collectives follow the table of their team") {
+  on_ranks(2, [](Rank& own) {
+    isthmus_team* const all = isthmus_space_team(own.space);
+    std::uint64_t flag = 0, place = 0;
+    own.done(isthmus_allocate_all(own.space, 64, &flag), "allocate");
+    own.done(isthmus_allocate_all(own.space, 64, &place), "allocate");
+    const auto* const at = static_cast<const std::uint64_t*>(isthmus_cast(own.space, own.rank, place));
+    isthmus_manner manner{};
+    manner.size = sizeof manner;
+    manner.enter = manner.leave = ISTHMUS_SYNC_NONE;
+    std::uint64_t number = 0;
+    // Whether the other rank has the bytes before it enters.
+    const auto early = [&] {
+      const std::uint64_t value = own.rank == 0 ? ++number : (++number, 0), zero = 0;
+      own.done(isthmus_put(own.space, own.rank, place, &value, 8), "put");
+      own.done(isthmus_put(own.space, own.rank, flag, &zero, 8), "put");
+      own.barrier();
+      bool there = false;
+      if (own.rank == 0) {
+        own.done(isthmus_broadcast(own.space, &manner, place, 0, place, 8), "broadcast");
+        own.done(isthmus_put_signal(own.space, 1, flag, nullptr, 0, flag, 1), "signal");
+      } else {
+        own.done(isthmus_wait_signal(own.space, flag, 1), "wait");
+        there = *at == number;
+        own.done(isthmus_broadcast(own.space, &manner, place, 0, place, 8), "broadcast");
+      }
+      own.barrier();
+      own.expect(*at == number, "the bytes of the root");
+      own.barrier();
+      return own.rank == 0 || there;
+    };
+    const auto follow = [&](const std::string& algorithm) {
+      runtime::DecisionTable table =
+          runtime::DecisionTable::parse("isthmus decisions 1\nfor bcast 2 from\nrule 0 " + algorithm + "\n", "table");
+      all->use(&table, "table");
+    };
+    own.expect(early(), "put, as is usual");
+    follow("binomial,access=message");
+    own.expect(own.rank == 0 || !early(), "by messages");
+    if (own.rank == 0) early();
+    follow("binomial,access=put,sync=none");
+    own.expect(early(), "put by the table");
+    all->use(nullptr, "");
+    own.expect(early(), "put again");
+  });
+}
+
 /// Places of words and scratch are used again and again, by ranks that are ahead and ranks that lag behind.
 TEST_CASE("thousands of collectives by put and get, many under way") {
   for (const std::uint32_t ranks : {2U, 3U, 5U}) {

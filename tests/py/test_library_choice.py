@@ -230,7 +230,7 @@ def test_damage_is_refused_or_read(program: Path, tmp_path: Path) -> None:
 
 
 def test_export(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rules = [(0, "knomial,access=put,radix=4"), (8, "a_new_one"), (64, "ring")]
+    rules = [(0, "knomial,access=put,radix=4"), (8, "a_new_one"), (64, "ring,protocol=eager")]
     DecisionTable({"bcast": [starting(1, *rules)]}, Provenance(library="mpich-4.2")).save(tmp_path / "t.toml")
     main(["tune", "export", str(tmp_path / "t.toml"), "--for", "isthmus", "-o", str(tmp_path / "t.txt")])
     words = capsys.readouterr().out
@@ -238,7 +238,7 @@ def test_export(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "no a_new_one; the library decides" in words
     assert "the decisions were made for mpich-4.2" in words
     found = asked(program, 1, tmp_path / "t.txt", [("bcast", I8, size) for size in (7, 8, 64)])
-    assert found == ["knomial,radix=4", "library", "ring"]
+    assert found == ["knomial,access=put,radix=4", "library", "ring"]
     made = export(defaults("openmpi"), "isthmus", ranks=[4])
     assert LIBRARY.name not in made.text
     (tmp_path / "d.txt").write_text(made.text)

@@ -17,7 +17,8 @@ OPTIONS: tuple[str, ...] = ()
 def write(decisions: Decisions, request: Request) -> Export:
     """The table itself: points and rules at every number of ranks.
 
-    Algorithms that Isthmus has not are left to the default of the library, and messages stand in for puts and gets.
+    Algorithms that Isthmus has not are left to the default of the library. How data move and who waits for whom is
+    followed in spaces of memory that ranks share; elsewhere messages stand in for puts and gets.
     A table of an MPI library becomes one of Isthmus, as the library would refuse it otherwise.
     """
     lost: list[Loss] = []
@@ -43,8 +44,7 @@ def _row(decisions: Decisions, kind: str, ranks: int, request: Request, lost: li
     for rule, following in zip(row.rules, [*row.rules[1:], None], strict=True):
         if rule.choice != _ours(kind, rule.choice):
             high = None if following is None else following.bytes - 1
-            plain = rule.choice.parts[0]
-            lost.append(Loss(kind, ranks, rule.bytes, high, rule.choice, _known(kind, plain), None))
+            lost.append(Loss(kind, ranks, rule.bytes, high, rule.choice, _known(kind, rule.choice), None))
     points = [
         replace(p, choice=_ours(kind, p.choice), runner_up=None if p.runner_up is None else _ours(kind, p.runner_up))
         for p in row.points
@@ -53,8 +53,11 @@ def _row(decisions: Decisions, kind: str, ranks: int, request: Request, lost: li
 
 
 def _known(kind: str, choice: Choice) -> Choice | None:
-    return choice if choice.name in algorithms(kind) else None
+    """The choice without the protocol, which is up to the transport."""
+    if choice.name not in algorithms(kind):
+        return None
+    return Choice(choice.name, {key: value for key, value in choice.options.items() if key != "protocol"})
 
 
 def _ours(kind: str, choice: Choice) -> Choice:
-    return _known(kind, choice.parts[0]) or LIBRARY
+    return _known(kind, choice) or LIBRARY
