@@ -5,6 +5,7 @@
  * What becomes of each call:
  *   put, get, atomic, lock    FORM_RMA on the window of the space, done when the call ends
  *   begin_put, begin_get      FORM_RMA with a request, where it is not done at once
+ *   begin_put_with            the same, or, where the other rank is told, messages as of request and put_signal
  *   request, reply            a message with the number of its handler as tag; its receive is where the handler runs,
  *                             which ends the call that ran it, and another one begins behind it
  *   put_signal, wait_signal   messages, as many as are added and taken, with the place of the signal as tag
@@ -30,76 +31,81 @@
 #pragma weak isthmus_token_space
 
 /* Symbol without isthmus_, and what it is called. */
-#define PGAS_FUNCTIONS(F)                   \
-  F(join, "join")                           \
-  F(leave, "leave")                         \
-  F(group, "group")                         \
-  F(split, "split")                         \
-  F(run, "run")                             \
-  F(begin, "begin")                         \
-  F(test, "test")                           \
-  F(wait, "wait")                           \
-  F(space_make, "space_make")               \
-  F(space_leave, "space_leave")             \
-  F(allocate_all, "allocate_all")           \
-  F(allocate_global, "allocate_global")     \
-  F(allocate, "allocate")                   \
-  F(release, "release")                     \
-  F(put_elsewhere, "put")                   \
-  F(get_elsewhere, "get")                   \
-  F(set_elsewhere, "set")                   \
-  F(put_strided, "put_strided")             \
-  F(get_strided, "get_strided")             \
-  F(put_vector, "put_vector")               \
-  F(get_vector, "get_vector")               \
-  F(put_indexed, "put_indexed")             \
-  F(get_indexed, "get_indexed")             \
-  F(begin_put_elsewhere, "begin_put")       \
-  F(begin_get_elsewhere, "begin_get")       \
-  F(begin_set, "begin_set")                 \
-  F(begin_put_strided, "begin_put_strided") \
-  F(begin_get_strided, "begin_get_strided") \
-  F(begin_put_vector, "begin_put_vector")   \
-  F(begin_get_vector, "begin_get_vector")   \
-  F(begin_put_indexed, "begin_put_indexed") \
-  F(begin_get_indexed, "begin_get_indexed") \
-  F(test_event, "test_event")               \
-  F(wait_event, "wait_event")               \
-  F(wait_all, "wait_all")                   \
-  F(close_region, "close_region")           \
-  F(fence_elsewhere, "fence")               \
-  F(read_elsewhere, "read")                 \
-  F(write_elsewhere, "write")               \
-  F(atomic, "atomic")                       \
-  F(handle, "handle")                       \
-  F(request, "request")                     \
-  F(request_to, "request_to")               \
-  F(prepare, "prepare")                     \
-  F(commit, "commit")                       \
-  F(reply, "reply")                         \
-  F(reply_to, "reply_to")                   \
-  F(poll, "poll")                           \
-  F(notify, "notify")                       \
-  F(await, "await")                         \
-  F(try_await, "try_await")                 \
-  F(barrier, "barrier")                     \
-  F(put_signal, "put_signal")               \
-  F(wait_signal, "wait_signal")             \
-  F(mutex_make_all, "mutex_make_all")       \
-  F(mutex_make, "mutex_make")               \
-  F(mutex_free, "mutex_free")               \
-  F(lock, "lock")                           \
-  F(try_lock, "try_lock")                   \
-  F(unlock, "unlock")                       \
-  F(barrier_of, "barrier_of")               \
-  F(broadcast, "broadcast")                 \
-  F(scatter, "scatter")                     \
-  F(gather, "gather")                       \
-  F(gather_all, "gather_all")               \
-  F(exchange_all, "exchange_all")           \
-  F(permute, "permute")                     \
-  F(reduce, "reduce")                       \
-  F(prefix_reduce, "prefix_reduce")         \
+#define PGAS_FUNCTIONS(F)                             \
+  F(join, "join")                                     \
+  F(leave, "leave")                                   \
+  F(group, "group")                                   \
+  F(split, "split")                                   \
+  F(run, "run")                                       \
+  F(begin, "begin")                                   \
+  F(test, "test")                                     \
+  F(wait, "wait")                                     \
+  F(space_make, "space_make")                         \
+  F(space_leave, "space_leave")                       \
+  F(allocate_all, "allocate_all")                     \
+  F(allocate_global, "allocate_global")               \
+  F(allocate, "allocate")                             \
+  F(release, "release")                               \
+  F(put_elsewhere, "put")                             \
+  F(get_elsewhere, "get")                             \
+  F(set_elsewhere, "set")                             \
+  F(put_strided, "put_strided")                       \
+  F(get_strided, "get_strided")                       \
+  F(put_vector, "put_vector")                         \
+  F(get_vector, "get_vector")                         \
+  F(put_indexed, "put_indexed")                       \
+  F(get_indexed, "get_indexed")                       \
+  F(begin_put_elsewhere, "begin_put")                 \
+  F(begin_get_elsewhere, "begin_get")                 \
+  F(begin_set, "begin_set")                           \
+  F(begin_put_strided, "begin_put_strided")           \
+  F(begin_get_strided, "begin_get_strided")           \
+  F(begin_put_vector, "begin_put_vector")             \
+  F(begin_get_vector, "begin_get_vector")             \
+  F(begin_put_indexed, "begin_put_indexed")           \
+  F(begin_get_indexed, "begin_get_indexed")           \
+  F(begin_put_with, "begin_put_with")                 \
+  F(begin_put_strided_with, "begin_put_strided_with") \
+  F(begin_put_vector_with, "begin_put_vector_with")   \
+  F(begin_put_indexed_with, "begin_put_indexed_with") \
+  F(test_event, "test_event")                         \
+  F(wait_event, "wait_event")                         \
+  F(wait_all, "wait_all")                             \
+  F(close_region, "close_region")                     \
+  F(fence_elsewhere, "fence")                         \
+  F(read_elsewhere, "read")                           \
+  F(write_elsewhere, "write")                         \
+  F(atomic, "atomic")                                 \
+  F(handle, "handle")                                 \
+  F(request, "request")                               \
+  F(request_to, "request_to")                         \
+  F(begin_request_to, "begin_request_to")             \
+  F(prepare, "prepare")                               \
+  F(commit, "commit")                                 \
+  F(reply, "reply")                                   \
+  F(reply_to, "reply_to")                             \
+  F(poll, "poll")                                     \
+  F(notify, "notify")                                 \
+  F(await, "await")                                   \
+  F(try_await, "try_await")                           \
+  F(barrier, "barrier")                               \
+  F(put_signal, "put_signal")                         \
+  F(wait_signal, "wait_signal")                       \
+  F(mutex_make_all, "mutex_make_all")                 \
+  F(mutex_make, "mutex_make")                         \
+  F(mutex_free, "mutex_free")                         \
+  F(lock, "lock")                                     \
+  F(try_lock, "try_lock")                             \
+  F(unlock, "unlock")                                 \
+  F(barrier_of, "barrier_of")                         \
+  F(broadcast, "broadcast")                           \
+  F(scatter, "scatter")                               \
+  F(gather, "gather")                                 \
+  F(gather_all, "gather_all")                         \
+  F(exchange_all, "exchange_all")                     \
+  F(permute, "permute")                               \
+  F(reduce, "reduce")                                 \
+  F(prefix_reduce, "prefix_reduce")                   \
   F(handled, "handler")
 
 #define PGAS_ENUM(symbol, shown) PGAS_##symbol,
@@ -197,6 +203,11 @@ void pgas_record(struct pgas_call* c, uint64_t key);
 
 uint64_t event_key(isthmus_space* space, uint64_t event);
 void record_event_done(const struct call* call, uint64_t key);
+
+/* ---- pgas_messages.c ---- */
+/* A put of which the other rank is told: messages, as put_signal. */
+void record_told(struct pgas_call* c, isthmus_space* handle, uint32_t rank, uint64_t bytes,
+                 const isthmus_completion* completion);
 
 /* ---- pgas_collectives.c ---- */
 /* Describes the call; without members, nothing. */

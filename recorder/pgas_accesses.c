@@ -198,6 +198,44 @@ EXPORT int isthmus_begin_get_indexed(isthmus_space* space, void* const* to, size
   return status;
 }
 
+/* What is waited for here alone is not in the recording: it is no later than the rest. */
+static void record_with(struct pgas_call* c, isthmus_space* space, uint32_t rank, uint64_t bytes, bool pieces,
+                        const isthmus_completion* completion) {
+  if (completion && !c->call.error && completion->notice != ISTHMUS_NOTICE_NONE)
+    record_told(c, space, rank, bytes, completion);
+  else record_begun(c, RMA_PUT, space, rank, bytes, pieces, completion ? completion->event : NULL);
+}
+
+EXPORT int isthmus_begin_put_with(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
+                                  const isthmus_completion* completion) {
+  CALL(begin_put_with, space, rank, offset, from, bytes, completion);
+  record_with(&c, space, rank, bytes, false, completion);
+  return status;
+}
+EXPORT int isthmus_begin_put_strided_with(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
+                                          const void* from, const int64_t* from_strides, size_t bytes,
+                                          const size_t* extents, uint32_t dimensions,
+                                          const isthmus_completion* completion) {
+  CALL(begin_put_strided_with, space, rank, offset, strides, from, from_strides, bytes, extents, dimensions,
+       completion);
+  record_with(&c, space, rank, box_bytes(bytes, extents, dimensions), true, completion);
+  return status;
+}
+EXPORT int isthmus_begin_put_vector_with(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                                         const isthmus_block* from, size_t from_count,
+                                         const isthmus_completion* completion) {
+  CALL(begin_put_vector_with, space, rank, to, to_count, from, from_count, completion);
+  record_with(&c, space, rank, blocks_bytes(from, from_count), true, completion);
+  return status;
+}
+EXPORT int isthmus_begin_put_indexed_with(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count,
+                                          size_t to_bytes, void* const* from, size_t from_count, size_t from_bytes,
+                                          const isthmus_completion* completion) {
+  CALL(begin_put_indexed_with, space, rank, to, to_count, to_bytes, from, from_count, from_bytes, completion);
+  record_with(&c, space, rank, to_count * to_bytes, true, completion);
+  return status;
+}
+
 void record_event_done(const struct call* call, uint64_t key) {
   struct request* request = request_take(key);
   if (!request) {

@@ -106,6 +106,12 @@ EXPORT int isthmus_request_to(isthmus_space* space, uint32_t rank, uint32_t hand
   RECORD_SENT(request_to, space, rank, handler, count, bytes, space, rank, handler, arguments, count, payload, bytes,
               offset);
 }
+EXPORT int isthmus_begin_request_to(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments,
+                                    uint32_t count, const void* payload, size_t bytes, uint64_t offset,
+                                    isthmus_event* event) {
+  RECORD_SENT(begin_request_to, space, rank, handler, count, bytes, space, rank, handler, arguments, count, payload,
+              bytes, offset, event);
+}
 EXPORT int isthmus_prepare(isthmus_space* space, uint32_t rank, size_t bytes, void** room) {
   CALL(prepare, space, rank, bytes, room);
   struct space* s = space_of(space);
@@ -169,6 +175,18 @@ EXPORT int isthmus_wait_signal(isthmus_space* space, uint64_t signal, uint64_t t
   CALL_OF(wait_signal, signals(&c, all, space, 1, TRACE_ANY, signal, take, 0), space, signal, take);
   pgas_record(&c, 0);
   return status;
+}
+
+void record_told(struct pgas_call* c, isthmus_space* handle, uint32_t rank, uint64_t bytes,
+                 const isthmus_completion* completion) {
+  struct trace_message all[MOST_SIGNALS];
+  if (completion->notice == ISTHMUS_NOTICE_SIGNAL) {
+    signals(c, all, handle, 0, (int32_t)rank, completion->signal, completion->add, bytes);
+  } else {
+    sends(c, all, handle, rank, completion->handler, completion->count, 0);
+    if (c->form == FORM_MESSAGE) all->bytes += bytes;
+  }
+  pgas_record(c, 0);
 }
 
 /* ---- permutation ---- */

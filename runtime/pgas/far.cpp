@@ -29,7 +29,7 @@ std::uint32_t Far::begin(std::uint32_t parts) {
   }
   const std::uint32_t number = spare_.back();
   spare_.pop_back();
-  operations_[number] = {parts, 0, 0, operations_[number].uses, false};
+  operations_[number] = {parts, 0, 0, operations_[number].uses};
   return number;
 }
 
@@ -46,7 +46,7 @@ isthmus_event Far::event_of(std::uint32_t number) const {
 
 bool Far::is_settled(Operation& one) {
   if (one.left > 0) return false;
-  if (std::exchange(one.windows, false)) windows_->settle();
+  if (std::exchange(one.windows, false)) one.local ? windows_->settle_here() : windows_->settle();
   return true;
 }
 
@@ -135,9 +135,9 @@ void Far::go_on_seldom() {
 }
 
 void Far::write(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes) {
-  const std::uint32_t number = begin(0);
-  ask_to_put(rank, offset, from, bytes, number);
-  end(number, rank);
+  const Parts parts{begin(0)};
+  ask_to_put(rank, offset, from, bytes, parts);
+  end(parts.number, rank);
 }
 
 void Far::read(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
@@ -146,49 +146,70 @@ void Far::read(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
   end(number, rank);
 }
 
+Parts Far::begin_parts(bool implicit, bool local, bool told) {
+  Parts parts{begin(0, implicit), implicit};
+  if (told) parts.notice = ++notices_;
+  if (!local) return parts;
+  parts.local = begin(0);
+  operations_[parts.local].local = true;
+  return parts;
+}
+
+isthmus_event Far::event_of_local(const Parts& parts) {
+  const isthmus_event event = event_of(parts.local);
+  const Operation& one = operations_[parts.local];
+  if (one.left > 0 || one.windows) return event;
+  forget(event);
+  return 0;
+}
+
 isthmus_event Far::begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit) {
-  const std::uint32_t number = begin_parts(implicit);
-  put_part(rank, offset, from, bytes, number);
-  return event_of_parts(number, implicit);
+  const Parts parts = begin_parts(implicit);
+  put_part(rank, offset, from, bytes, parts);
+  return event_of_parts(parts);
 }
 
 isthmus_event Far::begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit) {
-  const std::uint32_t number = begin_parts(implicit);
-  get_part(rank, offset, to, bytes, number);
-  return event_of_parts(number, implicit);
+  const Parts parts = begin_parts(implicit);
+  get_part(rank, offset, to, bytes, parts);
+  return event_of_parts(parts);
 }
 
-void Far::put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number) {
-  if (through_windows(bytes)) {
+void Far::put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, const Parts& parts) {
+  // Who is told of it hears of letters alone when they are there.
+  if (parts.notice == 0 && through_windows(bytes)) {
     windows_->put(rank, offset, from, bytes);
     windows_->mark(rank);
-    operations_[number].windows = true;
+    operations_[parts.number].windows = true;
+    if (parts.local != 0) operations_[parts.local].windows = true;
     return;
   }
-  ask_to_put(rank, offset, from, bytes, number);
+  ask_to_put(rank, offset, from, bytes, parts);
 }
 
-void Far::ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number) {
+void Far::ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, const Parts& parts) {
   const bool large = bytes > post_.most();
-  operations_[number].left += large ? 2 : 1;
-  Letter& letter = ask(rank, large ? What::put_large : What::put, number);
+  operations_[parts.number].left += large ? 2 : 1;
+  if (large && parts.local != 0) ++operations_[parts.local].left;
+  Letter& letter = ask(rank, large ? What::put_large : What::put, parts.number);
   letter.offset = offset;
   letter.bytes = bytes;
+  letter.values[0] = parts.notice;
   if (!large) std::memcpy(letter.payload(), from, bytes);
   send(rank, letter, large ? 0 : bytes);
   if (large)
     post_.send_bulk(space_.team.member(rank), Post::puts, static_cast<const std::byte*>(from), bytes,
-                    {0, number_, operation, rank, number});
+                    {0, number_, parts.local == 0 ? operation : operation_and_local, parts.local, parts.number});
 }
 
-void Far::get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number) {
+void Far::get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, const Parts& parts) {
   if (through_windows(bytes)) {
     windows_->get(rank, offset, to, bytes);
     windows_->mark(rank);
-    operations_[number].windows = true;
+    operations_[parts.number].windows = true;
     return;
   }
-  ask_to_get(rank, offset, to, bytes, number);
+  ask_to_get(rank, offset, to, bytes, parts.number);
 }
 
 void Far::ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number) {
@@ -204,9 +225,18 @@ void Far::ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t byte
   send(rank, letter);
 }
 
-Letter& Far::ask_for_pieces(Rank rank, bool puts, std::uint32_t number) {
-  ++operations_[number].left;
-  return ask(rank, puts ? What::put_pieces : What::get_pieces, number);
+void Far::signal_after(Rank rank, std::uint64_t signal, std::uint64_t add, const Parts& parts) {
+  ++operations_[parts.number].left;
+  Letter& letter = ask(rank, What::signal, parts.number);
+  letter.offset = signal;
+  letter.values[0] = add;
+  letter.values[1] = parts.notice;
+  send(rank, letter);
+}
+
+Letter& Far::ask_for_pieces(Rank rank, bool puts, const Parts& parts) {
+  ++operations_[parts.number].left;
+  return ask(rank, puts ? What::put_pieces : What::get_pieces, parts.number);
 }
 
 std::uint64_t Far::keep_places(std::vector<std::uint64_t>&& words) {
@@ -223,10 +253,12 @@ std::uint64_t Far::keep_places(std::vector<std::uint64_t>&& words) {
 void Far::set(Rank rank, std::uint64_t offset, int value, std::size_t bytes) {
   if (!waits_through_windows(bytes)) return wait(begin_set(rank, offset, value, bytes, false), rank);
   constexpr std::size_t most = 64 << 10;
-  const std::vector<unsigned char> filled(std::min(bytes, most), static_cast<unsigned char>(value));
+  if (filled_.size() < std::min(bytes, most)) filled_.resize(std::min(bytes, most));
+  std::memset(filled_.data(), value, std::min(bytes, most));
   for (std::size_t done = 0; done < bytes; done += most)
-    windows_->put(rank, offset + done, filled.data(), std::min(bytes - done, most));
+    windows_->put(rank, offset + done, filled_.data(), std::min(bytes - done, most));
   windows_->flush(rank);
+  go_on_seldom();
 }
 
 isthmus_event Far::begin_set(Rank rank, std::uint64_t offset, int value, std::size_t bytes, bool implicit) {
@@ -236,7 +268,7 @@ isthmus_event Far::begin_set(Rank rank, std::uint64_t offset, int value, std::si
   letter.bytes = bytes;
   letter.values[0] = static_cast<std::uint64_t>(value);
   send(rank, letter);
-  return event_of_parts(number, implicit);
+  return implicit ? 0 : event_of(number);
 }
 
 void Far::put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
@@ -327,7 +359,7 @@ void Far::store(Rank rank, std::uint64_t offset, std::uint64_t value) {
   send(rank, letter);
 }
 
-void Far::send(Rank rank, bool is_reply, const Content& content) {
+isthmus_event Far::begin_send(Rank rank, bool is_reply, const Content& content, bool implicit) {
   const std::size_t before = Letter::payload_at(content.count) - sizeof(Letter);
   const bool large = content.bytes > 0 && before + content.bytes > post_.most();
   Letter& letter = is_reply ? fresh(What::reply) : ask(rank, What::request, 0);
@@ -336,6 +368,7 @@ void Far::send(Rank rank, bool is_reply, const Content& content) {
   letter.flags = static_cast<std::uint8_t>((content.in_space ? Letter::in_space : 0) | (large ? Letter::by_itself : 0));
   letter.bytes = content.bytes;
   letter.offset = content.offset;
+  letter.values[0] = content.notice;
   if (content.count > 0) std::memcpy(letter.arguments(), content.arguments, 8 * content.count);
   if (content.bytes == 0 || large) {
     send(rank, letter, std::size_t{8} * content.count);
@@ -343,11 +376,11 @@ void Far::send(Rank rank, bool is_reply, const Content& content) {
     std::memcpy(letter.payload(), content.payload, content.bytes);
     send(rank, letter, before + content.bytes);
   }
-  if (!large) return;
-  const std::uint32_t number = begin(1);
+  if (!large) return 0;
+  const std::uint32_t number = begin(1, implicit);
   post_.send_bulk(space_.team.member(rank), Post::puts, static_cast<const std::byte*>(content.payload), content.bytes,
                   {0, number_, operation, rank, number});
-  end(number, rank);
+  return implicit ? 0 : event_of(number);
 }
 
 // -- what others ask for
@@ -400,8 +433,9 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       answer(letter, 0, 0);
       return true;
     case What::put_large:
+      if (letter.values[0] != 0) ++arriving_[{letter.from, letter.values[0]}].left;
       post_.receive_bulk(letter.origin, Post::puts, own(letter.offset), letter.bytes,
-                         {0, number_, put_here, letter.from, letter.number});
+                         {0, number_, put_here, letter.from, letter.number, letter.values[0]});
       return true;
     case What::get: {
       Letter& back = fresh(What::data);
@@ -440,6 +474,10 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       add_to_signal(*reinterpret_cast<std::uint64_t*>(own(letter.values[0])), letter.values[1]);
       answer(letter, 0, 0);
       return true;
+    case What::signal:
+      if (Arriving* const others = arriving(letter, letter.values[1])) others->letter = letter;
+      else add_signal(letter);
+      return true;
     case What::atomic:
       answer(letter, 0,
              change(reinterpret_cast<char*>(own(letter.offset)), static_cast<isthmus_element>(letter.handler),
@@ -456,6 +494,32 @@ bool Far::take(Letter& letter, std::uint32_t number) {
     case What::credit: break;
   }
   return true;
+}
+
+void Far::add_signal(const Letter& letter) {
+  add_to_signal(*reinterpret_cast<std::uint64_t*>(own(letter.offset)), letter.values[0]);
+  answer(letter, 0, 0);
+}
+
+// Letters of a rank are taken in their order, so what it tells of is there but for what comes by itself.
+Far::Arriving* Far::arriving(const Letter& letter, std::uint64_t notice) {
+  const auto found = notice == 0 ? arriving_.end() : arriving_.find({letter.from, notice});
+  if (found == arriving_.end()) return nullptr;
+  if (found->second.left > 0) {
+    found->second.is_asked = true;
+    return &found->second;
+  }
+  arriving_.erase(found);
+  return nullptr;
+}
+
+void Far::arrived(Rank from, std::uint64_t notice) {
+  const auto found = arriving_.find({from, notice});
+  if (--found->second.left > 0 || !found->second.is_asked) return;
+  const Arriving all = found->second;
+  arriving_.erase(found);
+  if (all.is_message) messages_[all.message - popped_].is_whole = true;
+  else add_signal(all.letter);
 }
 
 /// An active message waits until this rank may handle it.
@@ -476,6 +540,11 @@ void Far::keep(Letter& letter, std::uint32_t number) {
   } else if (in_space && letter.bytes > 0) {
     std::memcpy(message.payload, letter.payload(), letter.bytes);
   }
+  if (Arriving* const others = arriving(letter, letter.values[0])) {
+    others->is_message = true;
+    others->message = popped_ + messages_.size() - 1;
+    message.is_whole = false;
+  }
 }
 
 void Far::pop() {
@@ -487,12 +556,14 @@ void Far::pop() {
 
 void Far::ended(const Bulk& bulk) {
   switch (bulk.what) {
+    case operation_and_local: --operations_[bulk.peer].left; [[fallthrough]];
     case operation: --operations_[bulk.number].left; break;
     case payload_here: messages_[bulk.number - popped_].is_whole = true; break;
     case put_here: {
       Letter& letter = fresh(What::done);
       letter.number = bulk.number;
       send(bulk.peer, letter);
+      if (bulk.notice != 0) arrived(bulk.peer, bulk.notice);
       break;
     }
     default: break;

@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/pgas/packing.hpp"
@@ -31,6 +33,7 @@ struct Content {
   bool in_space = false;
   std::uint64_t offset = 0;
   std::uint32_t spared = 0;  ///< arguments at the end that are not given
+  std::uint64_t notice = 0;  ///< of the parts that it comes after, see Parts
 };
 
 class Far final : public Post::Receiver {
@@ -61,20 +64,26 @@ class Far final : public Post::Receiver {
   /// event is 0.
   isthmus_event begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit);
   isthmus_event begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit);
-  /// The same of an operation with any number of parts, which is made first.
-  std::uint32_t begin_parts(bool implicit) { return begin(0, implicit); }
-  void put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number);
-  void get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number);
-  /// What is waited for; `implicit` as when it began.
-  [[nodiscard]] isthmus_event event_of_parts(std::uint32_t number, bool implicit) const {
-    return implicit ? 0 : event_of(number);
+  /// An operation with any number of parts is made first. `local`: memory of this rank has an operation of its own;
+  /// `told`: signal_after() or a message follows.
+  Parts begin_parts(bool implicit, bool local = false, bool told = false);
+  void put_part(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, const Parts& parts);
+  void get_part(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, const Parts& parts);
+  /// What is waited for.
+  [[nodiscard]] isthmus_event event_of_parts(const Parts& parts) const {
+    return parts.implicit ? 0 : event_of(parts.number);
   }
+  /// Of parts with one: waits until memory of this rank may be overwritten; or what says so, 0: it may.
+  void end_local(const Parts& parts, Rank rank) { end(parts.local, rank); }
+  isthmus_event event_of_local(const Parts& parts);
+  /// When all parts are there, adds to a signal.
+  void signal_after(Rank rank, std::uint64_t signal, std::uint64_t add, const Parts& parts);
   void wait(isthmus_event event, Rank rank);
   /// For Packing: bytes of a letter, the longest piece that is packed, a letter to fill, and the places of this rank
   /// that belong to one that gets.
   [[nodiscard]] std::size_t room() const { return way_.room; }
   [[nodiscard]] std::uint64_t packed() const { return way_.longest; }
-  Letter& ask_for_pieces(Rank rank, bool puts, std::uint32_t number);
+  Letter& ask_for_pieces(Rank rank, bool puts, const Parts& parts);
   std::uint64_t keep_places(std::vector<std::uint64_t>&& words);
   void send_pieces(Rank rank, Letter& letter, std::size_t bytes) { send(rank, letter, bytes); }
   bool is_done(isthmus_event event);
@@ -106,7 +115,11 @@ class Far final : public Post::Receiver {
   void tell(Rank rank, std::uint64_t epoch, std::uint32_t round, std::int64_t id, std::uint32_t known);
   void store(Rank rank, std::uint64_t offset, std::uint64_t value);
 
-  void send(Rank rank, bool is_reply, const Content& content);
+  void send(Rank rank, bool is_reply, const Content& content) {
+    if (const isthmus_event event = begin_send(rank, is_reply, content, false); event != 0) wait(event, rank);
+  }
+  /// `implicit` as of begin_put(): its payload may be overwritten.
+  isthmus_event begin_send(Rank rank, bool is_reply, const Content& content, bool implicit);
   /// The next active message, if all of it is there.
   [[nodiscard]] Message* next() {
     return messages_.empty() || !messages_.front().is_whole ? nullptr : &messages_.front();
@@ -124,13 +137,22 @@ class Far final : public Post::Receiver {
 
  private:
   static constexpr std::uint32_t most_uses = 0x7FFFFFFF;  // bit 63 of an event is Joint's
-  enum Purpose : std::uint32_t { operation, put_here, payload_here, nothing };
+  enum Purpose : std::uint32_t { operation, operation_and_local, put_here, payload_here, nothing };
   struct Operation {
     std::uint32_t left = 0;  ///< what has to come before it is done
     std::int32_t status = 0;
     std::uint64_t value = 0;
     std::uint32_t uses = 0;  ///< of its number, which events tell apart
     bool windows = false;    ///< some of it went through them and has not been flushed
+    bool local = false;      ///< and of these only memory of this rank counts
+  };
+  /// Parts of one that came by themselves, and who is told when they are there.
+  struct Arriving {
+    std::uint32_t left = 0;
+    bool is_asked = false;  ///< to tell
+    bool is_message = false;
+    std::uint64_t message = 0;  ///< number of an active message, as of `popped_`
+    Letter letter{};            ///< or one that adds to a signal
   };
 
   /// Whether all of it is done; flushes windows once the rest is.
@@ -139,7 +161,7 @@ class Far final : public Post::Receiver {
   [[nodiscard]] bool through_windows(std::size_t bytes) const;
   [[nodiscard]] bool waits_through_windows(std::size_t bytes) const;
   void go_on_seldom();
-  void ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number);
+  void ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, const Parts& parts);
   void ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number);
   std::uint32_t begin(std::uint32_t parts);
   /// An operation of so many parts, by itself or with others.
@@ -152,6 +174,10 @@ class Far final : public Post::Receiver {
   void send(Rank rank, Letter& letter, std::size_t bytes = 0);
   void answer(const Letter& asked, std::int32_t status, std::uint64_t value);
   void keep(Letter& letter, std::uint32_t number);
+  /// What it waits for; null: nothing.
+  Arriving* arriving(const Letter& letter, std::uint64_t notice);
+  void arrived(Rank from, std::uint64_t notice);
+  void add_signal(const Letter& letter);
   [[nodiscard]] std::byte* own(std::uint64_t offset) const;
 
   isthmus_space& space_;
@@ -166,6 +192,9 @@ class Far final : public Post::Receiver {
   std::vector<std::vector<std::uint64_t>> kept_;  // where the pieces of answers belong
   std::vector<std::uint64_t> spare_kept_;
   std::unique_ptr<Windows> windows_;
+  std::vector<unsigned char> filled_;  // what set() puts through them
+  std::uint64_t notices_ = 0;          // of parts that others are told of
+  std::map<std::pair<Rank, std::uint64_t>, Arriving> arriving_;
   std::uint32_t through_ = 0;         // transfers, to see when to look for others
   std::vector<std::uint64_t> pages_;  // by rank: up to where symmetric memory is known to have them
 };

@@ -60,21 +60,6 @@ void notify(isthmus_space& space, const int64_t* id) {
   space.barrier.notify(id);
 }
 
-isthmus_space::Content content_of(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count,
-                                  const void* payload, std::size_t bytes) {
-  require(count == 0 || arguments != nullptr, "arguments is NULL");
-  require(bytes == 0 || payload != nullptr, "payload is NULL");
-  return {handler, arguments, count, payload, bytes};
-}
-
-isthmus_space::Content content_to(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count,
-                                  const void* payload, std::size_t bytes, std::uint64_t offset) {
-  isthmus_space::Content content = content_of(handler, arguments, count, payload, bytes);
-  content.in_space = true;
-  content.offset = offset;
-  return content;
-}
-
 isthmus_space* space_of(isthmus_token* token) { return token == nullptr ? nullptr : &token->space; }
 
 /// What a call does that waits for a far rank, which no handler may.

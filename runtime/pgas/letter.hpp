@@ -25,6 +25,7 @@ struct Letter {
     get_pieces,
     set,
     put_signal,
+    signal,  ///< behind parts that came by themselves
     atomic,
     pages,
     allocate,

@@ -88,8 +88,8 @@ void Places::unpack(const std::uint64_t* words, std::size_t count, std::uintptr_
   copy<false>(words, count, base, bytes);
 }
 
-Packing::Packing(Far& far, Rank rank, bool puts, std::uint32_t operation)
-    : far_(far), rank_(rank), puts_(puts), operation_(operation), most_(far.room()) {}
+Packing::Packing(Far& far, Rank rank, bool puts, const Parts& parts)
+    : far_(far), rank_(rank), puts_(puts), parts_(parts), most_(far.room()) {}
 
 /// Bytes that still fit where places take so many words more.
 std::size_t Packing::room(std::size_t words) const {
@@ -106,14 +106,14 @@ bool Packing::takes_many(std::uint64_t bytes) const {
 }
 
 void Packing::begin() {
-  if (letter_ == nullptr) letter_ = &far_.ask_for_pieces(rank_, puts_, operation_);
+  if (letter_ == nullptr) letter_ = &far_.ask_for_pieces(rank_, puts_, parts_);
 }
 
 void Packing::piece(std::uint64_t there, char* own, std::uint64_t bytes) {
   if (bytes > far_.packed() || most_ < least_room) {
     end();
-    if (puts_) far_.put_part(rank_, there, own, bytes, operation_);
-    else far_.get_part(rank_, there, own, bytes, operation_);
+    if (puts_) far_.put_part(rank_, there, own, bytes, parts_);
+    else far_.get_part(rank_, there, own, bytes, parts_);
     return;
   }
   constexpr std::uint64_t least_part = 256;  // elements are not cut

@@ -22,6 +22,14 @@ namespace isthmus::runtime {
 
 class Far;
 
+/// An operation of any number of parts.
+struct Parts {
+  std::uint32_t number = 0;
+  bool implicit = false;     ///< counted by the region that is open, or by the space
+  std::uint32_t local = 0;   ///< the operation that counts what is still read here; 0: `number`
+  std::uint64_t notice = 0;  ///< this rank's number of parts that the other one is told of; 0: it is not
+};
+
 /// Where pieces are: records of one word for bytes and number, then a word for the place of each, or, of elements at a
 /// stride, for the first place and the stride.
 class Places {
@@ -78,7 +86,7 @@ class Packing {
  public:
   /// Bytes of a letter below which nothing is packed.
   static constexpr std::size_t least_room = 512;
-  Packing(Far& far, Rank rank, bool puts, std::uint32_t operation);
+  Packing(Far& far, Rank rank, bool puts, const Parts& parts);
   /// Of the space, and of this rank.
   void piece(std::uint64_t there, char* own, std::uint64_t bytes);
   /// Whether pieces of so many bytes may be given as a row or as a list.
@@ -112,7 +120,7 @@ class Packing {
   Far& far_;
   Rank rank_;
   bool puts_;
-  std::uint32_t operation_;
+  Parts parts_;
   std::size_t most_;
   Letter* letter_ = nullptr;  // that is filled
   std::size_t filled_ = 0;    // bytes of pieces in it, or in its answer

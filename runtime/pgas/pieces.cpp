@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
+#include "runtime/pgas/ending.hpp"
 #include "runtime/pgas/packing.hpp"
 #include "runtime/pgas/sizes.hpp"
 #include "runtime/pgas/space.hpp"
@@ -17,6 +18,11 @@ template <std::size_t known>
 void copy_row(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride, std::size_t count,
               std::size_t bytes) {
   for (; count > 0; --count, to += to_stride, from += from_stride) copy_known<known>(to, from, bytes);
+}
+
+ISTHMUS_WIDE_COPY void copy_wide_row(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
+                                     std::size_t count, std::size_t bytes) {
+  for (; count > 0; --count, to += to_stride, from += from_stride) copy_wide(to, from, bytes);
 }
 
 }  // namespace
@@ -67,7 +73,8 @@ void Strided::copy(char* to, const Strides& to_strides, const char* from, const 
     std::memcpy(to, from, bytes_);
     return;
   }
-  const auto row = of_size(bytes_, [](auto known) { return &copy_row<decltype(known)::value>; });
+  const auto row = copies_wide(bytes_) ? &copy_wide_row
+                                       : of_size(bytes_, [](auto known) { return &copy_row<decltype(known)::value>; });
   std::array<std::size_t, most_dimensions> at{};
   for (;;) {
     row(to, to_strides[0], from, from_strides[0], extents_[0], bytes_);
@@ -93,47 +100,44 @@ char* shared_with(const isthmus_space_head& head, std::uint32_t rank, std::uint6
   return head.shared[rank] + offset;
 }
 
-/// Whether a call waits, or what is to be waited for later, as of isthmus_begin_put().
-struct Ending {
-  bool waits = true;
-  isthmus_event* event = nullptr;
-  /// Of what is done at once.
-  int now() const {
-    if (event != nullptr) *event = 0;
-    return ISTHMUS_DONE;
-  }
-};
-
 /// Pieces to or from a far rank: `give` gives them all.
 template <bool puts, class F>
 int packed(const char* call, isthmus_space& space, std::uint32_t rank, const Ending& ending, const F& give) {
   space.outside(call);
-  const bool implicit = !ending.waits && ending.event == nullptr;
-  const std::uint32_t operation = space.far->begin_parts(implicit);
-  Packing packing(*space.far, rank, puts, operation);
+  const Parts parts = ending.begin();
+  Packing packing(*space.far, rank, puts, parts);
   give(packing);
   packing.end();
-  const isthmus_event begun = space.far->event_of_parts(operation, implicit);
-  if (ending.waits) space.far->wait(begun, rank);
-  else if (ending.event != nullptr) *ending.event = begun;
-  return ISTHMUS_DONE;
+  return ending.begun(parts);
+}
+
+/// All of it is there.
+int end_now(isthmus_space* space, const Ending& ending) {
+  return ending.tells() ? guarded_space(space, [&] { return ending.now(); }) : ending.now();
+}
+
+/// Where nothing is moved.
+int nothing(isthmus_space* space, std::uint32_t rank, const Ending& ending) {
+  if (!ending.tells() || space->head.shared[rank] != nullptr) return end_now(space, ending);
+  return guarded_space(space, [&] { return ending.begun(ending.begin()); });
 }
 
 template <bool puts, class Own>
 int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uint64_t offset,
             const std::int64_t* space_strides, Own* own, const std::int64_t* own_strides, std::size_t bytes,
-            const std::size_t* extents, std::uint32_t dimensions, const Ending& ending = {}) {
+            const std::size_t* extents, std::uint32_t dimensions, const Wanted& wanted = {}) {
   return guarded([&]() -> int {
     require(space != nullptr, "space is NULL");
     const Strided box(call, bytes, extents, space_strides, own_strides, dimensions);
-    if (box.empty()) return ending.now();
+    const Ending ending(call, *space, rank, wanted);
+    if (box.empty()) return nothing(space, rank, ending);
     require(own != nullptr, call, ": the memory of this rank is NULL");
     require(offset >= box.before(), call, ": strides below 0 reach ", box.before(), " bytes before offset ", offset);
     char* const first = shared_with(space->head, rank, offset - box.before(), box.before() + box.behind());
     if (first != nullptr) {
       if constexpr (puts) box.put(first + box.before(), own);
       else box.get(first + box.before(), own);
-      return ending.now();
+      return end_now(space, ending);
     }
     return guarded_space(space, [&]() -> int {
       // Before anything goes: all of it is inside.
@@ -183,19 +187,38 @@ void runs_of_size(const There& there, const F& what) {
   }
 }
 
+/// So many pieces of one size from the first on. The list is a copy of its own, which bytes that are written cannot be:
+/// it stays in registers.
+template <bool puts, class There>
+ISTHMUS_WIDE_COPY void copy_wide_list(char* memory, const There there, std::size_t first, std::size_t count,
+                                      std::size_t bytes, char* mine) {
+  for (std::size_t i = first; i < first + count; ++i, mine += bytes) {
+    char* const at = memory + there.at(i).offset;
+    if constexpr (puts) copy_wide(at, mine, bytes);
+    else copy_wide(mine, at, bytes);
+  }
+}
+template <bool puts, std::size_t known, class There>
+void copy_known_list(char* memory, const There there, std::size_t first, std::size_t count, std::size_t bytes,
+                     char* mine) {
+  const std::size_t each = known == 0 ? bytes : known;
+  for (std::size_t i = first; i < first + count; ++i, mine += each) {
+    char* const at = memory + there.at(i).offset;
+    if constexpr (puts) copy_known<known>(at, mine, each);
+    else copy_known<known>(mine, at, each);
+  }
+}
+
 /// Pieces of the memory of a rank, and bytes that lie together.
 template <bool puts, class There>
 void copy_list(char* memory, const There& there, char* mine) {
   runs_of_size(there, [&](std::size_t first, std::size_t count, std::size_t bytes) {
-    of_size(bytes, [&](auto known) {
-      constexpr std::size_t size = decltype(known)::value;
-      const std::size_t each = size == 0 ? bytes : size;
-      for (std::size_t i = first; i < first + count; ++i, mine += each) {
-        char* const at = memory + there.at(i).offset;
-        if constexpr (puts) copy_known<size>(at, mine, each);
-        else copy_known<size>(mine, at, each);
-      }
-    });
+    if (copies_wide(bytes)) copy_wide_list<puts>(memory, there, first, count, bytes, mine);
+    else
+      of_size(bytes, [&](auto known) {
+        copy_known_list<puts, decltype(known)::value>(memory, there, first, count, bytes, mine);
+      });
+    mine += count * bytes;
   });
 }
 
@@ -215,21 +238,30 @@ void pack_list(Packing& packing, const There& there, char* mine) {
 /// Pieces of the space and of this rank, with the same bytes in all, are gone through together.
 template <bool puts, class There, class Here>
 int listed(const char* call, isthmus_space* space, std::uint32_t rank, const There& there, const Here& here,
-           const Ending& ending) {
+           const Wanted& wanted) {
   return guarded([&]() -> int {
     require(space != nullptr, "space is NULL");
+    const Ending ending(call, *space, rank, wanted);
     // Nothing is moved before all is looked at.
     std::uint64_t in_space = 0, own = 0;
     const isthmus_space_head& head = space->head;
     require(rank < head.ranks, call, ": rank ", rank, " does not exist: there are ", head.ranks, " ranks");
     const std::uint64_t extent = head.extent;
-    bool outside = false;
-    for (std::size_t i = 0; i < there.count; ++i) {
-      const auto [offset, bytes] = there.at(i);
-      outside |= static_cast<bool>(static_cast<int>(bytes > extent) | static_cast<int>(offset > extent - bytes));
-      in_space += bytes;
+    // All bits of all numbers: as long as these are inside, each of them is, and the compiler does many at a time.
+    std::uint64_t offsets = 0, sizes = 0;
+    if constexpr (There::equal) {
+      for (std::size_t i = 0; i < there.count; ++i) offsets |= there.places[i];
+      sizes = there.bytes;
+      in_space = there.count * there.bytes;
+    } else {
+      for (std::size_t i = 0; i < there.count; ++i) {
+        offsets |= there.pieces[i].offset;
+        sizes |= there.pieces[i].bytes;
+        in_space += there.pieces[i].bytes;
+      }
     }
-    for (std::size_t i = 0; outside && i < there.count; ++i) {
+    const bool may_be_outside = sizes > extent || offsets > extent - sizes;
+    for (std::size_t i = 0; may_be_outside && i < there.count; ++i) {
       const auto [offset, bytes] = there.at(i);
       require(bytes <= extent && offset <= extent - bytes, call, ": piece ", i, " of ", bytes, " bytes at offset ",
               offset, " is outside the space: offsets are below ", extent);
@@ -245,7 +277,7 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
       auto* const mine = static_cast<char*>(here.at(0).pointer);
       if (memory != nullptr) {
         copy_list<puts>(memory, there, mine);
-        return ending.now();
+        return end_now(space, ending);
       }
       return guarded_space(space, [&] {
         return packed<puts>(call, *space, rank, ending, [&](Packing& packing) { pack_list(packing, there, mine); });
@@ -265,7 +297,8 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
         if ((k_done += bytes) == given) ++k, k_done = 0;
       }
     };
-    if (memory == nullptr && in_space > 0)
+    if (in_space == 0) return nothing(space, rank, ending);
+    if (memory == nullptr)
       return guarded_space(space, [&] {
         return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
           each([&](std::uint64_t offset, char* mine, std::uint64_t bytes) { packing.piece(offset, mine, bytes); });
@@ -275,27 +308,27 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
       if constexpr (puts) copy_piece(memory + offset, mine, bytes);
       else copy_piece(mine, memory + offset, bytes);
     });
-    return ending.now();
+    return end_now(space, ending);
   });
 }
 
 template <bool puts>
 int vectors(const char* call, isthmus_space* space, std::uint32_t rank, const isthmus_piece* pieces, std::size_t count,
-            const isthmus_block* own, std::size_t own_count, const Ending& ending = {}) {
+            const isthmus_block* own, std::size_t own_count, const Wanted& wanted = {}) {
   if ((pieces == nullptr && count > 0) || (own == nullptr && own_count > 0))
     return failed(ISTHMUS_INVALID, message(call, ": a list of pieces is NULL"));
   return listed<puts>(call, space, rank, List<isthmus_piece>{pieces, count}, List<isthmus_block>{own, own_count},
-                      ending);
+                      wanted);
 }
 
 template <bool puts>
 int indexed(const char* call, isthmus_space* space, std::uint32_t rank, const std::uint64_t* offsets, std::size_t count,
             std::size_t bytes, void* const* own, std::size_t own_count, std::size_t own_bytes,
-            const Ending& ending = {}) {
+            const Wanted& wanted = {}) {
   if ((offsets == nullptr && count > 0) || (own == nullptr && own_count > 0))
     return failed(ISTHMUS_INVALID, message(call, ": a list of places is NULL"));
   return listed<puts>(call, space, rank, Equal<isthmus_piece, std::uint64_t>{offsets, bytes > 0 ? count : 0, bytes},
-                      Equal<isthmus_block, void*>{own, own_bytes > 0 ? own_count : 0, own_bytes}, ending);
+                      Equal<isthmus_block, void*>{own, own_bytes > 0 ? own_count : 0, own_bytes}, wanted);
 }
 
 }  // namespace
@@ -371,6 +404,26 @@ int isthmus_begin_get_indexed(isthmus_space* space, void* const* to, size_t to_c
                               const uint64_t* from, size_t from_count, size_t from_bytes, isthmus_event* event) {
   return indexed<false>("isthmus_begin_get_indexed", space, rank, from, from_count, from_bytes, to, to_count, to_bytes,
                         {false, event});
+}
+
+int isthmus_begin_put_strided_with(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
+                                   const void* from, const int64_t* from_strides, size_t bytes, const size_t* extents,
+                                   uint32_t dimensions, const isthmus_completion* completion) {
+  return strided<true>("isthmus_begin_put_strided_with", space, rank, offset, strides, static_cast<const char*>(from),
+                       from_strides, bytes, extents, dimensions, Wanted::with(completion));
+}
+
+int isthmus_begin_put_vector_with(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                                  const isthmus_block* from, size_t from_count, const isthmus_completion* completion) {
+  return vectors<true>("isthmus_begin_put_vector_with", space, rank, to, to_count, from, from_count,
+                       Wanted::with(completion));
+}
+
+int isthmus_begin_put_indexed_with(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count,
+                                   size_t to_bytes, void* const* from, size_t from_count, size_t from_bytes,
+                                   const isthmus_completion* completion) {
+  return indexed<true>("isthmus_begin_put_indexed_with", space, rank, to, to_count, to_bytes, from, from_count,
+                       from_bytes, Wanted::with(completion));
 }
 
 }  // extern "C"

@@ -26,6 +26,7 @@ struct Bulk {
   std::uint32_t space = 0;
   std::uint32_t what = 0, peer = 0;
   std::uint64_t number = 0;
+  std::uint64_t notice = 0;
 };
 
 class Post final : public MpiTransport::Listener {

@@ -77,6 +77,22 @@ std::int32_t allocate_from(Heap& heap, isthmus_space& space, std::uint64_t bytes
 }
 
 }  // namespace
+
+Content content_of(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count, const void* payload,
+                   std::size_t bytes) {
+  require(count == 0 || arguments != nullptr, "arguments is NULL");
+  require(bytes == 0 || payload != nullptr, "payload is NULL");
+  return {handler, arguments, count, payload, bytes};
+}
+
+Content content_to(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count, const void* payload,
+                   std::size_t bytes, std::uint64_t offset) {
+  Content content = content_of(handler, arguments, count, payload, bytes);
+  content.in_space = true;
+  content.offset = offset;
+  return content;
+}
+
 }  // namespace isthmus::runtime
 
 using namespace isthmus;
@@ -336,6 +352,15 @@ void isthmus_space::request(std::uint32_t rank, const Content& content) {
   outside("isthmus_request");
   check("isthmus_request", rank, content);
   send(rank, false, content);
+}
+
+isthmus_event isthmus_space::begin_request(std::uint32_t rank, const Content& content, bool implicit) {
+  outside("isthmus_begin_request_to");
+  check("isthmus_begin_request_to", rank, content);
+  if (near("payload", rank, content.offset, content.bytes) == nullptr)
+    return far->begin_send(rank, false, content, implicit);
+  send(rank, false, content);
+  return 0;
 }
 
 void isthmus_space::reply(isthmus_token& token, const Content& content) {

@@ -55,6 +55,10 @@ struct isthmus_space {
 
   /// Sends, waiting for room. Throws InvalidInput, Failed.
   void request(std::uint32_t rank, const Content& content);
+  /// The same; what says that the payload may be overwritten, see Far::begin_send().
+  isthmus_event begin_request(std::uint32_t rank, const Content& content, bool implicit);
+  /// Throws InvalidInput.
+  void check(const char* call, std::uint32_t rank, const Content& content) const;
   void reply(isthmus_token& token, const Content& content);
   void prepare(std::uint32_t rank, std::size_t bytes, void** room);
   void commit(const Content& content);
@@ -128,7 +132,6 @@ struct isthmus_space {
     [[nodiscard]] bool is_open() const { return message != nullptr || far != nullptr; }
   };
 
-  void check(const char* call, std::uint32_t rank, const Content& content) const;
   isthmus::runtime::ActiveMessage& room(std::uint32_t rank, bool is_reply, std::uint64_t lines);
   void fill(isthmus::runtime::ActiveMessage& message, std::uint64_t lines, const Content& content) const;
   void send(std::uint32_t rank, bool is_reply, const Content& content);
@@ -158,6 +161,13 @@ class Failed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// What a program hands over. Throws InvalidInput.
+Content content_of(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count, const void* payload,
+                   std::size_t bytes);
+/// The same with a payload that belongs into the space.
+Content content_to(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count, const void* payload,
+                   std::size_t bytes, std::uint64_t offset);
 
 /// As guarded(), with the lock of the team where it has a thread.
 template <class F>

@@ -274,6 +274,11 @@ void Windows::settle() {
   }
 }
 
+void Windows::settle_here() {
+  for (const Rank rank : marked_) window_->flush_local(rank);
+  check();
+}
+
 std::uint64_t Windows::change(Rank rank, std::uint64_t at, std::uint32_t element, std::uint32_t operation,
                               std::uint64_t operand, std::uint64_t expected) {
   const std::uint64_t before = window_->change(rank, at, element, operation, operand, expected);

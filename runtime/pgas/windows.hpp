@@ -47,6 +47,8 @@ class Windows {
   void flush(Rank rank);
   /// Flushes all ranks to which anything has been begun since.
   void settle();
+  /// Of these, memory of this rank may be overwritten.
+  void settle_here();
   /// For those that are begun.
   void mark(Rank rank);
   std::uint64_t change(Rank rank, std::uint64_t at, std::uint32_t element, std::uint32_t operation,

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <isthmus/rpc.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -237,6 +238,19 @@ TEST_CASE("puts, gets and atomic operations have futures, and functions run wher
       for (std::uint64_t i = 0; i < array.size(); ++i) own.expect(all[i] == 5 * i, "got");
       std::vector<std::uint64_t> block(7);
       on.get((&array[0]).global(), block.data(), 7).then([&] { own.expect(block[6] == 30, "a block"); }).wait();
+      on.barrier();
+      // Large enough that it is not copied before it goes.
+      constexpr std::uint64_t many = 5000;
+      pgas::shared_array<std::uint64_t> rows(own.space, many * own.ranks, many);
+      std::vector<std::uint64_t> row(many, own.rank);
+      const std::uint32_t next = (own.rank + 1) % own.ranks;
+      const auto steps = on.put_in_steps((&rows[many * next]).global(), row.data(), many);
+      steps.local.wait();
+      std::fill(row.begin(), row.end(), 77);
+      steps.done.wait();
+      on.barrier();
+      const std::uint64_t before_this = (own.rank + own.ranks - 1) % own.ranks;
+      own.expect(std::count(rows.data(), rows.data() + many, before_this) == many, "a row");
       on.barrier();
 
       std::vector<future<std::uint64_t>> before;

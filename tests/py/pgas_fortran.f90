@@ -45,6 +45,7 @@ program pgas_fortran
   integer(c_int64_t), pointer :: count
   integer :: i, k
   type(isthmus_manner), target :: manner
+  type(isthmus_completion) :: completion
   type(isthmus_reduction), target :: reduction
   type(c_ptr) :: part
   real(c_double), target :: numbers(100), matrix(6, 5), column(5)
@@ -145,6 +146,32 @@ program pgas_fortran
   call holds(count == 55 + 10*(modulo(rank - 1, ranks)*1000 + 100 + 2), 'what was said')
   call done(isthmus_put_signal(space, next, place, c_loc(one), 8_c_size_t, counter + 24, 2_c_int64_t), 'signal')
   call done(isthmus_wait_signal(space, counter + 24, 2_c_int64_t), 'wait for a signal')
+
+  ! What is said of a put, here and there.
+  if (c_sizeof(completion) /= completion%size) error stop 'size of a completion'
+  completion%event = c_loc(events(1))
+  completion%local = ISTHMUS_LOCAL_EVENT
+  completion%local_event = c_loc(events(2))
+  completion%notice = ISTHMUS_NOTICE_SIGNAL
+  completion%signal = counter + 24
+  completion%add = 3
+  numbers = rank
+  call done(isthmus_begin_put_with(space, next, place, c_loc(numbers), 80_c_size_t, completion), 'put with')
+  call done(isthmus_wait_event(space, events(2)), 'local')
+  call done(isthmus_wait_event(space, events(1)), 'event')
+  call done(isthmus_begin_put_strided_with(space, next, place + 80, [16_c_int64_t], c_loc(numbers), [8_c_int64_t], &
+                                           8_c_size_t, [3_c_size_t], 1, completion), 'strided')
+  call done(isthmus_wait_event(space, events(2)), 'local')
+  call done(isthmus_wait_event(space, events(1)), 'event')
+  call done(isthmus_begin_put_indexed_with(space, next, [place + 160], 1_c_size_t, 16_c_size_t, [c_loc(numbers)], &
+                                           1_c_size_t, 16_c_size_t, completion), 'indexed')
+  call done(isthmus_wait_event(space, events(2)), 'local')
+  call done(isthmus_wait_event(space, events(1)), 'event')
+  call done(isthmus_wait_signal(space, counter + 24, 9_c_int64_t), 'signals')
+  call holds(all(nint(mine([1, 10, 11, 13, 15, 21, 22])) == modulo(rank - 1, ranks)), 'what was put')
+  call done(isthmus_begin_request_to(space, next, 2, [0_c_int64_t], 1, c_loc(numbers), 0_c_size_t, place + 8, &
+                                     c_loc(events(1))), 'request to')
+  call done(isthmus_wait_event(space, events(1)), 'its payload')
 
   ! Teams and collectives.
   if (c_sizeof(manner) /= manner%size .or. c_sizeof(reduction) /= reduction%size) error stop 'size of a manner'

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PART = 60000, MOST = 50000, ASK = 1, ANSWER = 2, LAND = 3 };
+enum { PART = 60000, MOST = 50000, ASK = 1, ANSWER = 2, LAND = 3, TELL = 4 };
 
 static isthmus_space* space;
 static uint32_t rank, ranks;
@@ -354,6 +354,100 @@ static void synchronisation(void) {
   done(status, "await");
 }
 
+/* Puts of which the next rank is told, whose memory is overwritten as soon as it may be: blocks, rows of a matrix,
+ * lists of pieces, and messages whose payload lands. */
+enum { PUTS = 4, PIECES = 40, WIDTH = 4000, LARGEST = PIECES * WIDTH };
+static uint64_t landing;
+static uint64_t told;
+static size_t told_bytes(uint32_t from, int turn, int k) { /* of a piece */
+  return (size_t)((from + 1) * 7919 + (uint32_t)(turn * 31 + k)) % ((turn + k) % 3 == 0 ? WIDTH : 60);
+}
+static int is_there(uint32_t from, int turn, int k) {
+  const unsigned char* const memory =
+      (const unsigned char*)isthmus_cast(space, rank, landing + (uint64_t)(k * LARGEST));
+  const size_t each = told_bytes(from, turn, k);
+  const int blocks = (turn + k) % 4 == 0 || (turn + k) % 4 == 3;
+  for (size_t i = 0; i < PIECES; ++i)
+    for (size_t b = 0; b < each; ++b) {
+      const size_t at = blocks ? i * each + b : i * WIDTH + b;
+      if (memory[at] != byte_of(from + (uint64_t)(turn + k), i * each + b)) return 0;
+    }
+  return 1;
+}
+static void tell(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                 void* data) {
+  (void)payload, (void)bytes, (void)data;
+  must(count == 2, "arguments");
+  must(is_there(isthmus_token_rank(token), (int)arguments[0], (int)arguments[1]), "told before its bytes are there");
+  ++told;
+}
+static void completions(void) {
+  enum { TURNS = 60 };
+  const uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  static unsigned char own[PUTS][LARGEST];
+  uint64_t signals;
+  done(isthmus_allocate_all(space, PUTS * LARGEST, &landing), "landing");
+  done(isthmus_allocate_all(space, 8 * PUTS, &signals), "signals");
+  done(isthmus_set(space, rank, signals, 0, 8 * PUTS), "set");
+  done(isthmus_handle(space, TELL, tell, NULL), "handle");
+  meet();
+  for (int turn = 0; turn < TURNS; ++turn) {
+    isthmus_event events[PUTS] = {0}, local[PUTS] = {0};
+    uint64_t messages = 0;
+    told = 0;
+    meet();
+    for (int k = 0; k < PUTS; ++k) {
+      const size_t each = told_bytes(rank, turn, k), all = each * PIECES, pieces_of = PIECES;
+      const uint64_t at = landing + (uint64_t)(k * LARGEST);
+      const int64_t wide = WIDTH, close = (int64_t)each;
+      const uint64_t words[] = {(uint64_t)turn, (uint64_t)k};
+      isthmus_completion how;
+      memset(&how, 0, sizeof how);
+      how.size = sizeof how;
+      how.event = k % 2 == 0 ? &events[k] : NULL;
+      how.local = (isthmus_local)((turn / 3 + k) % 3);
+      how.local_event = &local[k];
+      how.notice = (isthmus_notice)(turn % 3);
+      how.signal = signals + 8 * (uint64_t)k, how.add = 2;
+      how.handler = TELL, how.count = 2, how.arguments = words;
+      for (size_t i = 0; i < all; ++i) own[k][i] = byte_of(rank + (uint64_t)(turn + k), i);
+      if ((turn + k) % 4 == 0) done(isthmus_begin_put_with(space, next, at, own[k], all, &how), "put with");
+      if ((turn + k) % 4 == 1)
+        done(isthmus_begin_put_strided_with(space, next, at, &wide, own[k], &close, each, &pieces_of, 1, &how), "rows");
+      if ((turn + k) % 4 == 2) {
+        uint64_t places[PIECES];
+        void* const from = own[k];
+        for (uint64_t i = 0; i < PIECES; ++i) places[i] = at + i * WIDTH;
+        done(isthmus_begin_put_indexed_with(space, next, places, PIECES, each, &from, 1, all, &how), "list with");
+      }
+      if ((turn + k) % 4 == 3) {
+        done(isthmus_begin_request_to(space, next, TELL, words, 2, own[k], all, at, &local[k]), "request to");
+        how.local = ISTHMUS_LOCAL_EVENT;
+      }
+      if (how.local == ISTHMUS_LOCAL_NOW) memset(own[k], 0, all);
+    }
+    for (int k = 0; k < PUTS; ++k) {
+      done(isthmus_wait_event(space, &local[k]), "wait for memory");
+      if ((turn / 3 + k) % 3 != ISTHMUS_LOCAL_LATER || (turn + k) % 4 == 3) memset(own[k], 0, sizeof own[k]);
+    }
+    for (int k = 0; k < PUTS; ++k) {
+      if ((turn + k) % 4 == 3 || turn % 3 == ISTHMUS_NOTICE_MESSAGE) ++messages;
+      else if (turn % 3 == ISTHMUS_NOTICE_SIGNAL) {
+        done(isthmus_wait_signal(space, signals + 8 * (uint64_t)k, 2), "signal");
+        must(is_there(before, turn, k), "a signal before its bytes");
+      }
+    }
+    while (told < messages) done(isthmus_poll(space), "poll");
+    for (int k = 0; k < PUTS; ++k) done(isthmus_wait_event(space, &events[k]), "wait");
+    done(isthmus_wait_all(space), "all");
+    meet();
+    for (int k = 0; k < PUTS; ++k) must(is_there(before, turn, k), "what was put");
+    must(told == messages, "every message once");
+  }
+  meet();
+  if (rank == 0) done(isthmus_release(space, 0, landing), "release");
+}
+
 static void memory(void) {
   enum { COUNT = 20 };
   uint64_t board, mine[2 * COUNT], its[2 * COUNT], whole;
@@ -444,6 +538,7 @@ int main(int argc, char** argv) {
   must(token == before, "a message of MPI");
 #endif
   synchronisation();
+  completions();
   memory();
   done(isthmus_space_leave(space), "leave");
   isthmus_leave(team);

@@ -93,6 +93,27 @@ int main(int argc, char** argv) {
   TRY(isthmus_begin_set(s, next, v, 0, 4096, NULL));
   TRY(isthmus_wait_event(s, &late));
   TRY(isthmus_wait_all(s));
+  isthmus_event here;
+  const uint64_t none = 0;
+  isthmus_completion how = {.size = sizeof how, .event = &late, .local = ISTHMUS_LOCAL_EVENT, .local_event = &here,
+                            .signal = sig, .add = 1, .handler = 1, .count = 1, .arguments = &none};
+  how.notice = ISTHMUS_NOTICE_SIGNAL;
+  TRY(isthmus_begin_put_strided_with(s, next, v, &far, block, &close, 8, &two, 1, &how));
+  TRY(isthmus_wait_event(s, &here));
+  TRY(isthmus_wait_event(s, &late));
+  TRY(isthmus_wait_signal(s, sig, 1));
+  how.notice = ISTHMUS_NOTICE_MESSAGE;
+  TRY(isthmus_begin_put_with(s, next, v, block, 72, &how));
+  TRY(isthmus_wait_event(s, &here));
+  TRY(isthmus_wait_event(s, &late));
+  while (answered <= ROUNDS) TRY(isthmus_poll(s));
+  how.notice = ISTHMUS_NOTICE_NONE;
+  TRY(isthmus_begin_put_with(s, next, v, block, 60, &how));
+  TRY(isthmus_wait_event(s, &here));
+  TRY(isthmus_wait_event(s, &late));
+  TRY(isthmus_begin_request_to(s, next, 1, &none, 1, block, 3000, v, &here));
+  TRY(isthmus_wait_event(s, &here));
+  while (answered <= ROUNDS + 1) TRY(isthmus_poll(s));
   TRY(isthmus_barrier(s, NULL));
   printf("%d\\n", (int)total);
   TRY(isthmus_leave(half));
@@ -154,11 +175,20 @@ def test_every_call_is_there(recorded: isthmus.Program) -> None:
     calls = Counter[str]()
     for function, n in zip(recording.function.tolist(), recording.count.tolist(), strict=True):
         calls[recording.functions[function]] += n
-    each = ("put", "get", "atomic", "write", "request", "put_signal", "wait_signal", "begin_get", "begin_put", "reply")
+    each = ("put", "get", "atomic", "write", "request", "put_signal", "begin_get", "begin_put")
     for name in (*each, "notify", "await", "broadcast"):
         assert calls[f"isthmus_{name}"] == RANKS * ROUNDS, name
-    assert calls["isthmus_handler"] == 2 * RANKS * ROUNDS
-    for name in ("exchange_all", "put_strided", "begin_get_strided", "begin_set"):
+    assert calls["isthmus_handler"] == RANKS * (2 * ROUNDS + 4)
+    assert calls["isthmus_begin_put_with"] == 2 * RANKS
+    assert (calls["isthmus_wait_signal"], calls["isthmus_reply"]) == (RANKS * (ROUNDS + 1), RANKS * (ROUNDS + 2))
+    for name in (
+        "exchange_all",
+        "put_strided",
+        "begin_get_strided",
+        "begin_set",
+        "begin_put_strided_with",
+        "begin_request_to",
+    ):
         assert calls[f"isthmus_{name}"] == RANKS, name
 
 
@@ -168,8 +198,8 @@ def test_bytes_are_those_of_the_program(recorded: isthmus.Program) -> None:
         put, get = events(recorded, rank, EventKind.put), events(recorded, rank, EventKind.get)
         following = (rank + 1) % RANKS
         puts = sorted(peers[1][put[peers[0][put] == following]].tolist())
-        # put, write, begin_put; put_strided, begin_set; and what is added in the memory of rank 0
-        assert puts == sorted([100, 4, 50] * ROUNDS + [16, 8] + [8] * ROUNDS * (following == 0))
+        # put, write, begin_put; put_strided, begin_set, begin_put_with; and what is added in the memory of rank 0
+        assert puts == sorted([100, 4, 50] * ROUNDS + [16, 8, 60] + [8] * ROUNDS * (following == 0))
         gets = sorted(peers[1][get[peers[0][get] == following]].tolist())
         assert gets == sorted([200, 300] * ROUNDS + [48] + [8] * ROUNDS * (following == 0))
 
@@ -179,9 +209,11 @@ def test_active_messages_and_signals_are_messages_that_match(recorded: isthmus.P
         amount, tag, peer = (np.asarray(getattr(recorded, name)) for name in ("amount", "tag", "peer"))
         sent = events(recorded, rank, EventKind.isend)
         # A request has a head of 32 bytes, an argument and its payload; a reply no payload.
-        assert Counter(amount[sent].tolist()) == {1040: ROUNDS, 40: ROUNDS, 4104: ROUNDS}
+        # What is put before a notice counts as its.
+        of_notices = {24: 1, 112: 1, 3040: 1}
+        assert Counter(amount[sent].tolist()) == {1040: ROUNDS, 40: ROUNDS + 2, 4104: ROUNDS, **of_notices}
         received = events(recorded, rank, EventKind.recv)
-        assert Counter(tag[received].tolist())[1] == Counter(tag[received].tolist())[2] == ROUNDS
+        assert Counter(tag[received].tolist())[1] == Counter(tag[received].tolist())[2] == ROUNDS + 2
         assert (peer[received] != -2).all()  # all of them have a sender
 
 

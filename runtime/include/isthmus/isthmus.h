@@ -87,6 +87,8 @@ typedef struct isthmus_wire {
   int (*flush)(void* window, uint32_t rank);
   int (*change)(void* window, uint32_t rank, uint64_t at, uint32_t element, uint32_t operation, uint64_t operand,
                 uint64_t expected, uint64_t* before);
+  /* What was put to that rank may be overwritten when it returns. NULL: flush() serves. */
+  int (*flush_local)(void* window, uint32_t rank);
 } isthmus_wire;
 
 /* Processes for which this number is the same can share memory: they see one /dev/shm of one kernel. */

@@ -326,6 +326,11 @@ static inline int isthmus_mpi_flush(void* data, uint32_t rank) {
   return isthmus_mpi_status(window->wire, MPI_Win_flush((int)rank, window->window));
 }
 
+static inline int isthmus_mpi_flush_local(void* data, uint32_t rank) {
+  isthmus_mpi_window* const window = (isthmus_mpi_window*)data;
+  return isthmus_mpi_status(window->wire, MPI_Win_flush_local((int)rank, window->window));
+}
+
 static inline int isthmus_mpi_change(void* data, uint32_t rank, uint64_t at, uint32_t element, uint32_t operation,
                                      uint64_t operand, uint64_t expected, uint64_t* before) {
   const MPI_Op operators[] = {MPI_SUM,  MPI_MIN,     MPI_MAX,     MPI_BAND, MPI_BOR,
@@ -438,6 +443,7 @@ static inline int isthmus_wire_mpi(MPI_Comm comm, const uint32_t* nodes, isthmus
   out->put = isthmus_mpi_put;
   out->get = isthmus_mpi_get;
   out->flush = isthmus_mpi_flush;
+  out->flush_local = isthmus_mpi_flush_local;
 #if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION < 5
   out->change =
       NULL; /* 4.1.4 crashes in MPI_Compare_and_swap on memory of the rank itself (osc/rdma over shared memory) */

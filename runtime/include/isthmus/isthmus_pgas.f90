@@ -26,6 +26,9 @@ module isthmus_pgas
     ISTHMUS_ATOMIC_SWAP_IF = 7, ISTHMUS_ATOMIC_READ = 8
   ! isthmus_operator
   integer(c_int), parameter :: ISTHMUS_SUM = 0, ISTHMUS_PRODUCT = 1, ISTHMUS_MIN = 2, ISTHMUS_MAX = 3
+  ! isthmus_local, isthmus_notice
+  integer(c_int), parameter :: ISTHMUS_LOCAL_LATER = 0, ISTHMUS_LOCAL_NOW = 1, ISTHMUS_LOCAL_EVENT = 2
+  integer(c_int), parameter :: ISTHMUS_NOTICE_NONE = 0, ISTHMUS_NOTICE_SIGNAL = 1, ISTHMUS_NOTICE_MESSAGE = 2
   ! isthmus_sync
   integer(c_int), parameter :: ISTHMUS_SYNC_DEFAULT = 0, ISTHMUS_SYNC_NONE = 1, ISTHMUS_SYNC_MY = 2, ISTHMUS_SYNC_ALL = 3
   integer(c_int), parameter :: ISTHMUS_MOST_HANDLERS = 256, ISTHMUS_MOST_ARGUMENTS = 16
@@ -50,6 +53,16 @@ module isthmus_pgas
   type, bind(c) :: isthmus_block
     type(c_ptr) :: pointer
     integer(c_size_t) :: bytes
+  end type
+
+  type, bind(c) :: isthmus_completion
+    integer(c_size_t) :: size = 64 ! of this type
+    type(c_ptr) :: event = c_null_ptr ! an integer(c_int64_t)
+    integer(c_int) :: local = ISTHMUS_LOCAL_LATER, notice = ISTHMUS_NOTICE_NONE
+    type(c_ptr) :: local_event = c_null_ptr
+    integer(c_int64_t) :: signal = 0, add = 0
+    integer(c_int32_t) :: handler = 0, count = 0
+    type(c_ptr) :: arguments = c_null_ptr
   end type
 
   type, bind(c) :: isthmus_mutex
@@ -423,6 +436,60 @@ module isthmus_pgas
       integer(c_int) :: returned
     end function
 
+    function isthmus_begin_put_with(space, rank, offset, from, bytes, completion) &
+      bind(c, name='isthmus_begin_put_with') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t, isthmus_completion
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: offset
+      type(c_ptr), value :: from
+      integer(c_size_t), value :: bytes
+      type(isthmus_completion), intent(in) :: completion
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_put_strided_with(space, rank, offset, strides, from, from_strides, bytes, extents, dimensions, &
+      completion) bind(c, name='isthmus_begin_put_strided_with') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t, isthmus_completion
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: offset
+      integer(c_int64_t), intent(in) :: strides(*)
+      type(c_ptr), value :: from
+      integer(c_int64_t), intent(in) :: from_strides(*)
+      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(in) :: extents(*)
+      integer(c_int32_t), value :: dimensions
+      type(isthmus_completion), intent(in) :: completion
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_put_vector_with(space, rank, to, to_count, from, from_count, completion) &
+      bind(c, name='isthmus_begin_put_vector_with') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_size_t, isthmus_piece, isthmus_block, isthmus_completion
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      type(isthmus_piece), intent(in) :: to(*)
+      integer(c_size_t), value :: to_count
+      type(isthmus_block), intent(in) :: from(*)
+      integer(c_size_t), value :: from_count
+      type(isthmus_completion), intent(in) :: completion
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_put_indexed_with(space, rank, to, to_count, to_bytes, from, from_count, from_bytes, completion) &
+      bind(c, name='isthmus_begin_put_indexed_with') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t, isthmus_completion
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: to(*)
+      integer(c_size_t), value :: to_count, to_bytes
+      type(c_ptr), intent(in) :: from(*)
+      integer(c_size_t), value :: from_count, from_bytes
+      type(isthmus_completion), intent(in) :: completion
+      integer(c_int) :: returned
+    end function
+
     function isthmus_test_event(space, event) bind(c, name='isthmus_test_event') result(returned)
       import :: c_ptr, c_int, c_int64_t
       type(c_ptr), value :: space
@@ -508,6 +575,20 @@ module isthmus_pgas
       type(c_ptr), value :: payload
       integer(c_size_t), value :: bytes
       integer(c_int64_t), value :: offset
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_begin_request_to(space, rank, handler, arguments, count, payload, bytes, offset, event) &
+      bind(c, name='isthmus_begin_request_to') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t, c_size_t
+      type(c_ptr), value :: space
+      integer(c_int32_t), value :: rank, handler
+      integer(c_int64_t), intent(in) :: arguments(*)
+      integer(c_int32_t), value :: count
+      type(c_ptr), value :: payload
+      integer(c_size_t), value :: bytes
+      integer(c_int64_t), value :: offset
+      type(c_ptr), value :: event
       integer(c_int) :: returned
     end function
 

@@ -189,6 +189,42 @@ int isthmus_begin_put_indexed(isthmus_space* space, uint32_t rank, const uint64_
                               void* const* from, size_t from_count, size_t from_bytes, isthmus_event* event);
 int isthmus_begin_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
                               const uint64_t* from, size_t from_count, size_t from_bytes, isthmus_event* event);
+/* When memory of this rank may be overwritten. */
+typedef enum isthmus_local {
+  ISTHMUS_LOCAL_LATER = 0, /* when the put is done */
+  ISTHMUS_LOCAL_NOW = 1,   /* when the call returns, which may wait for that */
+  ISTHMUS_LOCAL_EVENT = 2  /* when an event of its own says so */
+} isthmus_local;
+/* What the other rank hears when all bytes are there. */
+typedef enum isthmus_notice {
+  ISTHMUS_NOTICE_NONE = 0,
+  ISTHMUS_NOTICE_SIGNAL = 1, /* as of isthmus_put_signal() */
+  ISTHMUS_NOTICE_MESSAGE = 2 /* an active message without a payload */
+} isthmus_notice;
+/* Members that are 0 take their defaults. */
+typedef struct isthmus_completion {
+  size_t size;                /* sizeof(isthmus_completion) */
+  isthmus_event* event;       /* as of isthmus_begin_put(): the bytes are there, a signal is added, and memory of this
+                                 rank may be overwritten. It does not wait for a message's handler */
+  isthmus_local local;        /* default: ISTHMUS_LOCAL_LATER */
+  isthmus_notice notice;      /* default: ISTHMUS_NOTICE_NONE */
+  isthmus_event* local_event; /* of ISTHMUS_LOCAL_EVENT; waited for as any other */
+  uint64_t signal, add;       /* of ISTHMUS_NOTICE_SIGNAL: where the number is, and what is added */
+  uint32_t handler, count;    /* of ISTHMUS_NOTICE_MESSAGE, and its arguments */
+  const uint64_t* arguments;
+} isthmus_completion;
+/* As isthmus_begin_put() and its like, and the completion says when. The completion and its arguments may be overwritten
+ * when they return. A put of no bytes has its notice, too. Not in a handler. */
+int isthmus_begin_put_with(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
+                           const isthmus_completion* completion);
+int isthmus_begin_put_strided_with(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
+                                   const void* from, const int64_t* from_strides, size_t bytes, const size_t* extents,
+                                   uint32_t dimensions, const isthmus_completion* completion);
+int isthmus_begin_put_vector_with(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                                  const isthmus_block* from, size_t from_count, const isthmus_completion* completion);
+int isthmus_begin_put_indexed_with(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count,
+                                   size_t to_bytes, void* const* from, size_t from_count, size_t from_bytes,
+                                   const isthmus_completion* completion);
 /* Both handle messages and set an event that is done to 0; the first one is ISTHMUS_IN_PROGRESS where it is not. Every
  * event is waited for, before the space is left. */
 int isthmus_test_event(isthmus_space* space, isthmus_event* event);
@@ -246,6 +282,9 @@ int isthmus_request(isthmus_space* space, uint32_t rank, uint32_t handler, const
 /* With a payload of any size that the handler finds in the space, at the offset of its rank. */
 int isthmus_request_to(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments, uint32_t count,
                        const void* payload, size_t bytes, uint64_t offset);
+/* The same; the payload may be overwritten when the event says so. NULL: as of isthmus_begin_put(). */
+int isthmus_begin_request_to(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments,
+                             uint32_t count, const void* payload, size_t bytes, uint64_t offset, isthmus_event* event);
 /* In two steps: room for a payload, which is filled, and then passed on with as many bytes as were needed. Between them
  * nothing else of the space is called. */
 int isthmus_prepare(isthmus_space* space, uint32_t rank, size_t bytes, void** room);

@@ -10,7 +10,9 @@
 #ifndef ISTHMUS_PGAS_HPP
 #define ISTHMUS_PGAS_HPP
 
+#include <array>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -102,6 +104,54 @@ class world {
   isthmus_space* space_ = nullptr;
 };
 
+/// When a put is done here, and what the rank that it goes to hears of it: isthmus_completion, which functions of
+/// isthmus_pgas.h take in its place. Events have to live until they are waited for.
+class completion {
+ public:
+  completion() { given_.size = sizeof given_; }
+
+  /// All of it.
+  completion& event(isthmus_event& event) {
+    given_.event = &event;
+    return *this;
+  }
+  /// Memory of this rank may be overwritten when the call returns, or when the event says so.
+  completion& local_now() {
+    given_.local = ISTHMUS_LOCAL_NOW;
+    return *this;
+  }
+  completion& local_event(isthmus_event& event) {
+    given_.local = ISTHMUS_LOCAL_EVENT;
+    given_.local_event = &event;
+    return *this;
+  }
+  /// The other rank has a signal, or runs a handler with these arguments, when all bytes are there.
+  completion& signal(std::uint64_t offset, std::uint64_t add = 1) {
+    given_.notice = ISTHMUS_NOTICE_SIGNAL;
+    given_.signal = offset;
+    given_.add = add;
+    return *this;
+  }
+  template <std::convertible_to<std::uint64_t>... A>
+    requires(sizeof...(A) <= ISTHMUS_MOST_ARGUMENTS)
+  completion& message(std::uint32_t handler, A... arguments) {
+    given_.notice = ISTHMUS_NOTICE_MESSAGE;
+    given_.handler = handler;
+    given_.count = sizeof...(A);
+    arguments_ = {static_cast<std::uint64_t>(arguments)...};
+    return *this;
+  }
+
+  operator const isthmus_completion*() const {  // NOLINT(google-explicit-constructor)
+    given_.arguments = arguments_.data();
+    return &given_;
+  }
+
+ private:
+  mutable isthmus_completion given_{};
+  std::array<std::uint64_t, ISTHMUS_MOST_ARGUMENTS> arguments_{};
+};
+
 /// What may lie in shared memory: it is moved as bytes.
 template <class T>
 concept movable_as_bytes = std::is_trivially_copyable_v<T>;
@@ -148,6 +198,10 @@ class global_ptr {
   void get(T* to, std::size_t count) const { check(isthmus_get(space_, to, rank_, offset_, count * sizeof(T))); }
   void put(const T* from, std::size_t count) const {
     check(isthmus_put(space_, rank_, offset_, from, count * sizeof(T)));
+  }
+  /// The same without waiting; the completion says when they are there. Without an event: isthmus_wait_all().
+  void begin_put(const T* from, std::size_t count, const completion& how = {}) const {
+    check(isthmus_begin_put_with(space_, rank_, offset_, from, count * sizeof(T), how));
   }
   /// A plain pointer, where the memory is shared with this rank; null where it is not.
   [[nodiscard]] T* local() const { return static_cast<T*>(isthmus_cast(space_, rank_, offset_)); }

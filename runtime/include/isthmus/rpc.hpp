@@ -128,6 +128,17 @@ class remote_calls final : public detail::engine {
     check(isthmus_begin_put(space_, to.rank(), to.offset(), from, count * sizeof(T), &event));
     return followed(event);
   }
+  /// The same in two steps: when memory of this rank may be overwritten, and when all of it is there.
+  struct two_steps {
+    future<void> local, done;
+  };
+  template <class T>
+  two_steps put_in_steps(global_ptr<T> to, const T* from, std::size_t count) {
+    isthmus_event local = 0, done = 0;
+    to.begin_put(from, count, completion().local_event(local).event(done));
+    two_steps steps{followed(local), followed(done)};
+    return steps;
+  }
   /// What was there before; see isthmus_atomic().
   template <number T>
   future<T> atomic(global_ptr<T> at, isthmus_atomic_operator operation, std::type_identity_t<T> operand = {},

@@ -28,6 +28,11 @@ class Window {
   void put(Rank rank, std::uint64_t at, const void* from, std::uint64_t bytes);
   void get(Rank rank, std::uint64_t at, void* to, std::uint64_t bytes);
   void flush(Rank rank) { check(far_.wire().flush(window_, rank)); }
+  /// Memory of this rank may be overwritten.
+  void flush_local(Rank rank) {
+    const isthmus_wire& wire = far_.wire();
+    check((wire.flush_local == nullptr ? wire.flush : wire.flush_local)(window_, rank));
+  }
   /// Bits of the operands and of what was there before.
   std::uint64_t change(Rank rank, std::uint64_t at, std::uint32_t element, std::uint32_t operation,
                        std::uint64_t operand, std::uint64_t expected);
