@@ -29,6 +29,8 @@
 #pragma weak isthmus_translate
 #pragma weak isthmus_token_rank
 #pragma weak isthmus_token_space
+#pragma weak isthmus_domain_space
+#pragma weak isthmus_domain_element
 
 /* Symbol without isthmus_, and what it is called. */
 #define PGAS_FUNCTIONS(F)                             \
@@ -76,6 +78,9 @@
   F(read_elsewhere, "read")                           \
   F(write_elsewhere, "write")                         \
   F(atomic, "atomic")                                 \
+  F(domain_make, "domain_make")                       \
+  F(domain_free, "domain_free")                       \
+  F(domain_change, "domain_change")                   \
   F(handle, "handle")                                 \
   F(request, "request")                               \
   F(request_to, "request_to")                         \

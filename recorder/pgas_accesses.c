@@ -321,6 +321,16 @@ EXPORT int isthmus_atomic(isthmus_space* space, uint32_t rank, uint64_t offset, 
                 element, operation, operand, expected, before);
 }
 
+EXPORT int isthmus_domain_change(isthmus_domain* domain, uint32_t rank, uint64_t offset,
+                                 isthmus_atomic_operator operation, const void* operand, const void* expected,
+                                 void* before) {
+  RECORD_ACCESS(domain_change,
+                domain ? changes(&c, &access, isthmus_domain_space(domain), rank, isthmus_domain_element(domain),
+                                 operation, before != NULL)
+                       : (void)0,
+                domain, rank, offset, operation, operand, expected, before);
+}
+
 /* A lock is taken by an atomic operation where it is, and given by another. */
 EXPORT int isthmus_lock(isthmus_space* space, isthmus_mutex mutex) {
   RECORD_ACCESS(lock, accesses(&c, &access, RMA_GET_ACCUMULATE, space, mutex.rank, 8, 8, false), space, mutex);

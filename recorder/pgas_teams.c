@@ -339,6 +339,19 @@ EXPORT int isthmus_allocate_all(isthmus_space* space, uint64_t bytes, uint64_t* 
   pgas_record(&c, 0);
   return status;
 }
+EXPORT int isthmus_domain_make(isthmus_space* space, isthmus_element element, uint32_t operations,
+                               isthmus_domain** domain) {
+  struct trace_collective joint;
+  CALL_OF(domain_make, together(&c, &joint, members_of(space)), space, element, operations, domain);
+  pgas_record(&c, 0);
+  return status;
+}
+EXPORT int isthmus_domain_free(isthmus_domain* domain) {
+  struct trace_collective joint;
+  CALL_OF(domain_free, domain ? together(&c, &joint, members_of(isthmus_domain_space(domain))) : (void)0, domain);
+  pgas_record(&c, 0);
+  return status;
+}
 EXPORT int isthmus_mutex_make_all(isthmus_space* space, isthmus_mutex* mutex) {
   struct trace_collective joint;
   CALL_OF(mutex_make_all, together(&c, &joint, members_of(space)), space, mutex);

@@ -304,7 +304,16 @@ std::uint64_t Far::atomic(Rank rank, std::uint64_t offset, isthmus_element eleme
 std::uint64_t Far::amend(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
                          std::uint64_t operand, std::uint64_t expected) {
   if (!changes_by_windows()) return atomic(rank, offset, element, with, operand, expected);
-  return windows_->change(rank, offset, element, with, operand, expected);
+  if (with != ISTHMUS_ATOMIC_MULTIPLY) return windows_->change(rank, offset, element, with, operand, expected);
+  // Windows know no products: until nobody came between.
+  std::uint64_t before = windows_->change(rank, offset, element, ISTHMUS_ATOMIC_READ, 0, 0);
+  for (;;) {
+    std::uint64_t next = before;
+    change(reinterpret_cast<char*>(&next), element, with, operand, 0);
+    const std::uint64_t found = windows_->change(rank, offset, element, ISTHMUS_ATOMIC_SWAP_IF, next, before);
+    if (found == before) return before;
+    before = found;
+  }
 }
 
 std::int32_t Far::allocate(std::uint64_t bytes, std::uint64_t& offset) {

@@ -102,6 +102,7 @@ class Far final : public Post::Receiver {
                        std::uint64_t operand, std::uint64_t expected);
   /// Whether programs change elements through windows, also those of this rank.
   [[nodiscard]] bool changes_by_windows() const { return windows_ != nullptr && windows_->use().atomics; }
+  [[nodiscard]] bool changes_by_windows_alone() const { return changes_by_windows() && windows_->use().alone; }
   /// The same as atomic(), by whatever programs change elements.
   std::uint64_t amend(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
                       std::uint64_t operand, std::uint64_t expected);

@@ -173,15 +173,15 @@ struct Equal {
   [[nodiscard]] Piece at(std::size_t i) const { return {places[i], bytes}; }
 };
 
-/// Calls what(first, count, bytes) for pieces of one size after each other.
+/// Calls what(first, count, bytes) for pieces of one size after each other; `alike`: all have one.
 template <class There, class F>
-void runs_of_size(const There& there, const F& what) {
+void runs_of_size(const There& there, bool alike, const F& what) {
   for (std::size_t first = 0; first < there.count;) {
     const std::size_t bytes = there.at(first).bytes;
     std::size_t count = 1;
-    if constexpr (There::equal) count = there.count;
+    if (There::equal || alike) count = there.count;
     else
-      while (first + count < there.count && there.pieces[first + count].bytes == bytes) ++count;
+      while (first + count < there.count && there.at(first + count).bytes == bytes) ++count;
     if (bytes > 0) what(first, count, bytes);
     first += count;
   }
@@ -211,8 +211,8 @@ void copy_known_list(char* memory, const There there, std::size_t first, std::si
 
 /// Pieces of the memory of a rank, and bytes that lie together.
 template <bool puts, class There>
-void copy_list(char* memory, const There& there, char* mine) {
-  runs_of_size(there, [&](std::size_t first, std::size_t count, std::size_t bytes) {
+void copy_list(char* memory, const There& there, bool alike, char* mine) {
+  runs_of_size(there, alike, [&](std::size_t first, std::size_t count, std::size_t bytes) {
     if (copies_wide(bytes)) copy_wide_list<puts>(memory, there, first, count, bytes, mine);
     else
       of_size(bytes, [&](auto known) {
@@ -224,8 +224,8 @@ void copy_list(char* memory, const There& there, char* mine) {
 
 /// The same to or from a far rank.
 template <class There>
-void pack_list(Packing& packing, const There& there, char* mine) {
-  runs_of_size(there, [&](std::size_t first, std::size_t count, std::size_t bytes) {
+void pack_list(Packing& packing, const There& there, bool alike, char* mine) {
+  runs_of_size(there, alike, [&](std::size_t first, std::size_t count, std::size_t bytes) {
     if (packing.takes_many(bytes)) {
       packing.list([&](std::size_t i) { return there.at(first + i).offset; }, count, mine, bytes);
       mine += count * bytes;
@@ -248,7 +248,7 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
     require(rank < head.ranks, call, ": rank ", rank, " does not exist: there are ", head.ranks, " ranks");
     const std::uint64_t extent = head.extent;
     // All bits of all numbers: as long as these are inside, each of them is, and the compiler does many at a time.
-    std::uint64_t offsets = 0, sizes = 0;
+    std::uint64_t offsets = 0, sizes = 0, common = ~std::uint64_t{0};
     if constexpr (There::equal) {
       for (std::size_t i = 0; i < there.count; ++i) offsets |= there.places[i];
       sizes = there.bytes;
@@ -257,9 +257,11 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
       for (std::size_t i = 0; i < there.count; ++i) {
         offsets |= there.pieces[i].offset;
         sizes |= there.pieces[i].bytes;
+        common &= there.pieces[i].bytes;
         in_space += there.pieces[i].bytes;
       }
     }
+    const bool alike = There::equal || sizes == common;
     const bool may_be_outside = sizes > extent || offsets > extent - sizes;
     for (std::size_t i = 0; may_be_outside && i < there.count; ++i) {
       const auto [offset, bytes] = there.at(i);
@@ -276,11 +278,12 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
     if (here.count == 1 && own > 0) {
       auto* const mine = static_cast<char*>(here.at(0).pointer);
       if (memory != nullptr) {
-        copy_list<puts>(memory, there, mine);
+        copy_list<puts>(memory, there, alike, mine);
         return end_now(space, ending);
       }
       return guarded_space(space, [&] {
-        return packed<puts>(call, *space, rank, ending, [&](Packing& packing) { pack_list(packing, there, mine); });
+        return packed<puts>(call, *space, rank, ending,
+                            [&](Packing& packing) { pack_list(packing, there, alike, mine); });
       });
     }
     /// What lies together on both sides.

@@ -56,8 +56,7 @@ struct Plan {
     const isthmus_block block{from, bytes.size()};
     const auto packed = static_cast<std::int64_t>(each);
     switch (kind) {
-      case Kind::block:
-        return isthmus_begin_put_with(own.space, to, place + pieces[0].offset, from, each, &how);
+      case Kind::block: return isthmus_begin_put_with(own.space, to, place + pieces[0].offset, from, each, &how);
       case Kind::box:
         return isthmus_begin_put_strided_with(own.space, to, count == 0 ? place : place + pieces[0].offset, &stride,
                                               from == nullptr ? &block : from, &packed, each, &count, 1, &how);
@@ -172,9 +171,9 @@ void ring(Rank& own, std::uint32_t turns) {
     own.done(isthmus_wait_all(own.space), "all");
     own.barrier();
     for (std::uint32_t k = 0; k < at_once; ++k)
-      own.expect(Plan(before, turn, k).is_at(
-                     static_cast<unsigned char*>(isthmus_cast(own.space, own.rank, place + k * part))),
-                 "bytes of turn " + std::to_string(turn));
+      own.expect(
+          Plan(before, turn, k).is_at(static_cast<unsigned char*>(isthmus_cast(own.space, own.rank, place + k * part))),
+          "bytes of turn " + std::to_string(turn));
     own.barrier();
   }
   std::vector<std::uint64_t> counts(at_once);
@@ -204,8 +203,8 @@ TEST_CASE("wrong completions are refused before anything is moved") {
         const std::size_t two = 2;
         const int put = isthmus_begin_put_with(own.space, other, place, &value, 8, &how);
         own.expect(put == ISTHMUS_INVALID && isthmus_last_error() == "isthmus_begin_put_with: " + words, words);
-        const int box = isthmus_begin_put_strided_with(own.space, other, place, &stride, &value, &stride, 4, &two, 1,
-                                                       &how);
+        const int box =
+            isthmus_begin_put_strided_with(own.space, other, place, &stride, &value, &stride, 4, &two, 1, &how);
         own.expect(box == ISTHMUS_INVALID && isthmus_last_error() == "isthmus_begin_put_strided_with: " + words, words);
       };
       const auto with = [&](const auto& change) {

@@ -46,6 +46,7 @@ program pgas_fortran
   integer :: i, k
   type(isthmus_manner), target :: manner
   type(isthmus_completion) :: completion
+  type(c_ptr) :: domain
   type(isthmus_reduction), target :: reduction
   type(c_ptr) :: part
   real(c_double), target :: numbers(100), matrix(6, 5), column(5)
@@ -146,6 +147,15 @@ program pgas_fortran
   call holds(count == 55 + 10*(modulo(rank - 1, ranks)*1000 + 100 + 2), 'what was said')
   call done(isthmus_put_signal(space, next, place, c_loc(one), 8_c_size_t, counter + 24, 2_c_int64_t), 'signal')
   call done(isthmus_wait_signal(space, counter + 24, 2_c_int64_t), 'wait for a signal')
+
+  ! A domain of atomic operations.
+  call done(isthmus_domain_make(space, ISTHMUS_I64, shiftl(1, ISTHMUS_ATOMIC_ADD), domain), 'domain')
+  call holds(isthmus_domain_way(domain, rank) == ISTHMUS_BY_PROCESSOR .and. isthmus_domain_element(domain) == ISTHMUS_I64 &
+             .and. c_associated(isthmus_domain_space(domain), space), 'what a domain is')
+  call done(isthmus_domain_change(domain, next, counter + 32, ISTHMUS_ATOMIC_ADD, c_loc(one), c_null_ptr, c_loc(before)), 'add')
+  call holds(isthmus_domain_change(domain, next, counter + 32, ISTHMUS_ATOMIC_OR, c_loc(one), c_null_ptr, c_null_ptr) &
+             == ISTHMUS_INVALID, 'not made for it')
+  call done(isthmus_domain_free(domain), 'free')
 
   ! What is said of a put, here and there.
   if (c_sizeof(completion) /= completion%size) error stop 'size of a completion'

@@ -67,6 +67,78 @@ static void computes(void) {
   must(*(uint64_t*)isthmus_cast(space, rank, number) == (rank == 1), "added once");
 }
 
+/* Rank 0 sets memory of rank 1 again and again, and meanwhile handles what that one asks for. */
+static volatile int asked, told;
+static void on_ask(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                   void* data) {
+  (void)arguments, (void)count, (void)payload, (void)bytes, (void)data;
+  asked = 1;
+  done(isthmus_reply(token, 2, NULL, 0, NULL, 0), "reply");
+}
+static void on_answer(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                      void* data) {
+  (void)token, (void)arguments, (void)count, (void)payload, (void)bytes, (void)data;
+  told = 1;
+}
+static void sets(void) {
+  uint64_t table;
+  done(isthmus_allocate_all(space, 100000, &table), "table");
+  memset(isthmus_cast(space, rank, table), 0, 100000);
+  done(isthmus_handle(space, 1, on_ask, NULL), "handle");
+  done(isthmus_handle(space, 2, on_answer, NULL), "handle");
+  meet();
+  const double begin = MPI_Wtime();
+  size_t i = 0;
+  if (rank == 0)
+    for (; !asked && MPI_Wtime() - begin < 30; ++i)
+      done(isthmus_set(space, 1, table, (int)i, i % 3 ? 8 : 70000), "set");
+  if (rank == 1) { /* when rank 0 has begun */
+    const volatile unsigned char* const own = (unsigned char*)isthmus_cast(space, rank, table);
+    while (*own < 10 && MPI_Wtime() - begin < 10) done(isthmus_poll(space), "poll");
+    done(isthmus_request(space, 0, 1, NULL, 0, NULL, 0), "request");
+    while (!told && MPI_Wtime() - begin < 40) done(isthmus_poll(space), "poll");
+  }
+  must(rank == 0 ? asked : told, "a rank that sets memory through windows handles nothing");
+  meet();
+  if (rank == 0 && i > 0) {
+    unsigned char last[8];
+    done(isthmus_get(space, last, 1, table, sizeof last), "get");
+    for (size_t k = 0; k < sizeof last; ++k) must(last[k] == (unsigned char)(i - 1), "what was set");
+  }
+  meet();
+}
+
+/* The same through domains, one of which has products: windows know none. */
+static void domains(void) {
+  enum { ROUNDS = 100 };
+  const uint32_t sums = ISTHMUS_ATOMIC_SET(ISTHMUS_ATOMIC_ADD) | ISTHMUS_ATOMIC_SET(ISTHMUS_ATOMIC_SUBTRACT);
+  isthmus_domain *of_sums, *of_products;
+  uint64_t table, expected = 1;
+  done(isthmus_allocate_all(space, 16, &table), "table");
+  uint64_t* const own = (uint64_t*)isthmus_cast(space, rank, table);
+  own[0] = 0, own[1] = 1;
+  done(isthmus_domain_make(space, ISTHMUS_U64, sums, &of_sums), "domain");
+  done(isthmus_domain_make(space, ISTHMUS_U64, ISTHMUS_ATOMIC_SET(ISTHMUS_ATOMIC_MULTIPLY), &of_products), "domain");
+  meet();
+  for (int i = 0; i < ROUNDS; ++i)
+    for (uint32_t r = 0; r < ranks; ++r) {
+      const uint64_t more = below(1000), less = more - 2, three = 3;
+      done(isthmus_domain_change(of_sums, r, table, ISTHMUS_ATOMIC_ADD, &more, NULL, NULL), "add");
+      done(isthmus_domain_change(of_sums, r, table, ISTHMUS_ATOMIC_SUBTRACT, &less, NULL, NULL), "subtract");
+      if (i % 2)
+        done(isthmus_domain_change(of_products, r, table + 8, ISTHMUS_ATOMIC_MULTIPLY, &three, NULL, NULL), "multiply");
+      else done(isthmus_atomic(space, r, table + 8, ISTHMUS_U64, ISTHMUS_ATOMIC_READ, NULL, NULL, &expected), "read");
+      must(isthmus_domain_change(of_sums, r, table, ISTHMUS_ATOMIC_SWAP, &three, NULL, NULL) == ISTHMUS_INVALID,
+           "swap");
+    }
+  expected = 1;
+  for (uint32_t i = 0; i < ranks * ROUNDS / 2; ++i) expected *= 3;
+  meet();
+  must(own[0] == (uint64_t)2 * ranks * ROUNDS && own[1] == expected, "sums and products");
+  done(isthmus_domain_free(of_products), "free");
+  done(isthmus_domain_free(of_sums), "free");
+}
+
 /* All change the same elements by all operators, also those of their own memory. */
 static void atomics(void) {
   enum { ROUNDS = 300 };
@@ -187,7 +259,8 @@ int main(int argc, char** argv) {
   state = 1000 * rank + 7;
   done(isthmus_space_make(team, NULL, &space), "space");
   if (strcmp(argv[1], "computes") == 0) computes();
-  else if (strcmp(argv[1], "atomics") == 0) atomics();
+  else if (strcmp(argv[1], "sets") == 0) sets();
+  else if (strcmp(argv[1], "atomics") == 0) atomics(), domains();
   else if (strcmp(argv[1], "several") == 0) several();
   else must(0, "mode");
   done(isthmus_space_leave(space), "leave");

@@ -56,6 +56,11 @@ def test_nobody_waits_for_a_rank_that_computes(program: tuple[str, Path]) -> Non
     assert (done.returncode, done.stdout) == (0, "atomics with help\nall done\n"), done.stderr[-2000:]
 
 
+def test_a_rank_that_sets_memory_handles_what_others_ask_for(program: tuple[str, Path]) -> None:
+    done = launch(program, 2, "sets", ISTHMUS_TRANSPORT="mpi", ISTHMUS_WINDOWS="always")
+    assert (done.returncode, done.stdout) == (0, "all done\n"), done.stderr[-2000:]
+
+
 def test_another_thread_goes_on_beside_windows(program: tuple[str, Path]) -> None:
     environment = {"ISTHMUS_TRANSPORT": "mpi", "ISTHMUS_WINDOWS": "always", "ISTHMUS_PROGRESS": "thread"}
     done = launch(program, 2, "atomics", **environment)

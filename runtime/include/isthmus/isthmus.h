@@ -119,8 +119,9 @@ typedef struct isthmus_job {
                             whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
   /* Who goes on with what is under way while the program does something else: "none"; "thread", which looks every 20 us
    * and wants a core; "timer", which looks when it expects something to do; "auto", "thread" where
-   * a core is free, otherwise "timer" for more than two ranks of several nodes and "none" for others. Default: ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread
-   * too. Over MPI it needs MPI_THREAD_MULTIPLE. */
+   * a core is free, otherwise "timer" for more than two ranks of several nodes and "none" for others. Default:
+   * ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread too. Over MPI it needs
+   * MPI_THREAD_MULTIPLE. */
   const char* progress;
   /* For ofi: HOST:PORT where rank 0 listens while the ranks find each other; it tells them later who has died. Default:
    * ISTHMUS_RENDEZVOUS, or, with a wire, an address of rank 0 that is not of its own computer only. */

@@ -23,7 +23,9 @@ module isthmus_pgas
   ! isthmus_atomic_operator
   integer(c_int), parameter :: ISTHMUS_ATOMIC_ADD = 0, ISTHMUS_ATOMIC_MIN = 1, ISTHMUS_ATOMIC_MAX = 2, &
     ISTHMUS_ATOMIC_AND = 3, ISTHMUS_ATOMIC_OR = 4, ISTHMUS_ATOMIC_XOR = 5, ISTHMUS_ATOMIC_SWAP = 6, &
-    ISTHMUS_ATOMIC_SWAP_IF = 7, ISTHMUS_ATOMIC_READ = 8
+    ISTHMUS_ATOMIC_SWAP_IF = 7, ISTHMUS_ATOMIC_READ = 8, ISTHMUS_ATOMIC_MULTIPLY = 9, ISTHMUS_ATOMIC_SUBTRACT = 10
+  ! isthmus_atomic_way; of ISTHMUS_ATOMIC_SET() see shiftl(1, operation)
+  integer(c_int), parameter :: ISTHMUS_BY_PROCESSOR = 0, ISTHMUS_BY_MESSAGE = 1, ISTHMUS_BY_WINDOW = 2
   ! isthmus_operator
   integer(c_int), parameter :: ISTHMUS_SUM = 0, ISTHMUS_PRODUCT = 1, ISTHMUS_MIN = 2, ISTHMUS_MAX = 3
   ! isthmus_local, isthmus_notice
@@ -537,6 +539,51 @@ module isthmus_pgas
     end function
 
     ! -- active messages
+
+    function isthmus_domain_make(space, element, operations, domain) bind(c, name='isthmus_domain_make') result(returned)
+      import :: c_ptr, c_int, c_int32_t
+      type(c_ptr), value :: space
+      integer(c_int), value :: element
+      integer(c_int32_t), value :: operations
+      type(c_ptr), intent(out) :: domain
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_domain_free(domain) bind(c, name='isthmus_domain_free') result(returned)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: domain
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_domain_change(domain, rank, offset, operation, operand, expected, before) &
+      bind(c, name='isthmus_domain_change') result(returned)
+      import :: c_ptr, c_int, c_int32_t, c_int64_t
+      type(c_ptr), value :: domain
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: offset
+      integer(c_int), value :: operation
+      type(c_ptr), value :: operand, expected, before
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_domain_way(domain, rank) bind(c, name='isthmus_domain_way') result(returned)
+      import :: c_ptr, c_int, c_int32_t
+      type(c_ptr), value :: domain
+      integer(c_int32_t), value :: rank
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_domain_space(domain) bind(c, name='isthmus_domain_space') result(returned)
+      import :: c_ptr
+      type(c_ptr), value :: domain
+      type(c_ptr) :: returned
+    end function
+
+    function isthmus_domain_element(domain) bind(c, name='isthmus_domain_element') result(returned)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: domain
+      integer(c_int) :: returned
+    end function
 
     function isthmus_handle(space, number, handler, data) bind(c, name='isthmus_handle') result(returned)
       import :: c_ptr, c_funptr, c_int, c_int32_t

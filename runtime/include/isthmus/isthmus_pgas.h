@@ -213,8 +213,8 @@ typedef struct isthmus_completion {
   uint32_t handler, count;    /* of ISTHMUS_NOTICE_MESSAGE, and its arguments */
   const uint64_t* arguments;
 } isthmus_completion;
-/* As isthmus_begin_put() and its like, and the completion says when. The completion and its arguments may be overwritten
- * when they return. A put of no bytes has its notice, too. Not in a handler. */
+/* As isthmus_begin_put() and its like, and the completion says when. The completion and its arguments may be
+ * overwritten when they return. A put of no bytes has its notice, too. Not in a handler. */
 int isthmus_begin_put_with(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
                            const isthmus_completion* completion);
 int isthmus_begin_put_strided_with(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
@@ -246,7 +246,9 @@ typedef enum isthmus_atomic_operator {
   ISTHMUS_ATOMIC_XOR = 5,
   ISTHMUS_ATOMIC_SWAP = 6,
   ISTHMUS_ATOMIC_SWAP_IF = 7, /* where it is equal to `expected` */
-  ISTHMUS_ATOMIC_READ = 8
+  ISTHMUS_ATOMIC_READ = 8,
+  ISTHMUS_ATOMIC_MULTIPLY = 9,
+  ISTHMUS_ATOMIC_SUBTRACT = 10
 } isthmus_atomic_operator;
 
 /* Of an element of 4 or 8 bytes at a multiple of its size: integers with and without sign, floating-point numbers (no
@@ -255,6 +257,27 @@ typedef enum isthmus_atomic_operator {
  */
 int isthmus_atomic(isthmus_space* space, uint32_t rank, uint64_t offset, isthmus_element element,
                    isthmus_atomic_operator operation, const void* operand, const void* expected, void* before);
+
+/* A domain: operations that elements of one type will have, known beforehand, so that the library takes the best way
+ * for these: instructions of the processor, messages, or windows of MPI. Elements that are changed through a domain are
+ * changed through domains that were made alike alone, until a barrier. */
+typedef struct isthmus_domain isthmus_domain;
+#define ISTHMUS_ATOMIC_SET(operation) (1u << (operation))
+typedef enum isthmus_atomic_way {
+  ISTHMUS_BY_PROCESSOR = 0, /* of this rank */
+  ISTHMUS_BY_MESSAGE = 1,   /* by the other rank, in one of its calls */
+  ISTHMUS_BY_WINDOW = 2     /* by MPI */
+} isthmus_atomic_way;
+/* All ranks of the space make it, with the same arguments, and free it before the space is left. `operations`: those of
+ * ISTHMUS_ATOMIC_SET() of which there will be any, one or another. */
+int isthmus_domain_make(isthmus_space* space, isthmus_element element, uint32_t operations, isthmus_domain** domain);
+int isthmus_domain_free(isthmus_domain* domain);
+/* As isthmus_atomic(); ISTHMUS_INVALID of an operation that the domain was not made for. */
+int isthmus_domain_change(isthmus_domain* domain, uint32_t rank, uint64_t offset, isthmus_atomic_operator operation,
+                          const void* operand, const void* expected, void* before);
+isthmus_atomic_way isthmus_domain_way(const isthmus_domain* domain, uint32_t rank);
+isthmus_space* isthmus_domain_space(const isthmus_domain* domain);
+isthmus_element isthmus_domain_element(const isthmus_domain* domain);
 
 /* -- active messages ----------------------------------------------------------------------------------------------- */
 

@@ -232,6 +232,31 @@ class global_ptr {
   std::uint32_t rank_ = 0;
 };
 
+/// Atomic operations that are known beforehand, on numbers of one type (isthmus_domain). All ranks make it, with the
+/// same operations, and all destroy it.
+template <number T>
+class atomic_domain {
+ public:
+  template <std::same_as<isthmus_atomic_operator>... O>
+  explicit atomic_domain(isthmus_space* space, O... operations) {
+    check(isthmus_domain_make(space, element_of<T>(), (0U | ... | ISTHMUS_ATOMIC_SET(operations)), &domain_));
+  }
+  atomic_domain(const atomic_domain&) = delete;
+  atomic_domain& operator=(const atomic_domain&) = delete;
+  ~atomic_domain() { isthmus_domain_free(domain_); }
+
+  /// What was there before. Throws an error where the domain was not made for the operation.
+  T operator()(const global_ptr<T>& at, isthmus_atomic_operator operation, T operand = {}, T expected = {}) const {
+    T before{};
+    check(isthmus_domain_change(domain_, at.rank(), at.offset(), operation, &operand, &expected, &before));
+    return before;
+  }
+  [[nodiscard]] isthmus_atomic_way way(std::uint32_t rank) const { return isthmus_domain_way(domain_, rank); }
+
+ private:
+  isthmus_domain* domain_ = nullptr;
+};
+
 /// An array whose blocks are dealt out to the ranks in turn (isthmus_shared.h). All ranks make it and all destroy it,
 /// in the same order; the destructor waits for all of them.
 template <movable_as_bytes T>

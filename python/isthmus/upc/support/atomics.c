@@ -26,6 +26,7 @@ typedef struct upc_atomicdomain_t {
   isthmus_element element;
   uint32_t bytes;
   isthmus_mutex mutex;
+  isthmus_domain* domain; /* of the library; NULL: pointers */
 } upc_atomicdomain_t;
 
 static int kind_of(int type, isthmus_element* element, uint32_t* bytes) {
@@ -45,6 +46,32 @@ static int kind_of(int type, isthmus_element* element, uint32_t* bytes) {
   }
 }
 
+/* That of libisthmus; what is counted up and down is added. */
+static isthmus_atomic_operator operator_of(unsigned long op) {
+  switch (op) {
+    case MULT: return ISTHMUS_ATOMIC_MULTIPLY;
+    case AND: return ISTHMUS_ATOMIC_AND;
+    case OR: return ISTHMUS_ATOMIC_OR;
+    case XOR: return ISTHMUS_ATOMIC_XOR;
+    case MIN: return ISTHMUS_ATOMIC_MIN;
+    case MAX: return ISTHMUS_ATOMIC_MAX;
+    case GET: return ISTHMUS_ATOMIC_READ;
+    case SET: return ISTHMUS_ATOMIC_SWAP;
+    case CSWAP: return ISTHMUS_ATOMIC_SWAP_IF;
+    case SUB:
+    case DEC: return ISTHMUS_ATOMIC_SUBTRACT;
+    default: return ISTHMUS_ATOMIC_ADD;
+  }
+}
+
+/* A domain without any is one of reads. */
+static uint32_t operations_of(unsigned long ops) {
+  uint32_t all = ops ? 0 : ISTHMUS_ATOMIC_SET(ISTHMUS_ATOMIC_READ);
+  for (unsigned long op = 1; op <= DEC; op *= 2)
+    if (ops & op) all |= ISTHMUS_ATOMIC_SET(operator_of(op));
+  return all;
+}
+
 upc_atomicdomain_t* upc_all_atomicdomain_alloc(int type, unsigned long ops, int hints) {
   upc_atomicdomain_t* const domain = calloc(1, sizeof *domain);
   (void)hints;
@@ -58,13 +85,16 @@ upc_atomicdomain_t* upc_all_atomicdomain_alloc(int type, unsigned long ops, int 
     isthmus_upc_refuse("upc_all_atomicdomain_alloc: pointers to shared have GET, SET and CSWAP");
   domain->type = type, domain->ops = ops;
   if (type == PTS) check(isthmus_mutex_make_all(isthmus_upc_space, &domain->mutex), "upc_all_atomicdomain_alloc");
-  else check(isthmus_barrier(isthmus_upc_space, NULL), "upc_all_atomicdomain_alloc");
+  else
+    check(isthmus_domain_make(isthmus_upc_space, domain->element, operations_of(ops), &domain->domain),
+          "upc_all_atomicdomain_alloc");
   return domain;
 }
 
 void upc_all_atomicdomain_free(upc_atomicdomain_t* domain) {
   if (!domain) return;
-  check(isthmus_barrier(isthmus_upc_space, NULL), "upc_all_atomicdomain_free");
+  if (domain->domain) check(isthmus_domain_free(domain->domain), "upc_all_atomicdomain_free");
+  else check(isthmus_barrier(isthmus_upc_space, NULL), "upc_all_atomicdomain_free");
   if (domain->type == PTS && !isthmus_upc_thread)
     check(isthmus_mutex_free(isthmus_upc_space, domain->mutex), "upc_all_atomicdomain_free");
   free(domain);
@@ -82,77 +112,30 @@ static void pointer(upc_atomicdomain_t* domain, isthmus_shared* fetch, unsigned 
   if (fetch) *fetch = before;
 }
 
-#define WITH(T, expression)               \
-  {                                       \
-    T value, x;                           \
-    memcpy(&value, before, sizeof value); \
-    if (one) memcpy(&x, one, sizeof x);   \
-    else x = 1;                           \
-    value = (T)(expression);              \
-    memcpy(after, &value, sizeof value);  \
-    break;                                \
-  }
-#define FOR_ALL(expression)                      \
-  switch (domain->element) {                     \
-    case ISTHMUS_I32: WITH(uint32_t, expression) \
-    case ISTHMUS_U32: WITH(uint32_t, expression) \
-    case ISTHMUS_I64: WITH(uint64_t, expression) \
-    case ISTHMUS_U64: WITH(uint64_t, expression) \
-    case ISTHMUS_F32: WITH(float, expression)    \
-    default: WITH(double, expression)            \
-  }                                              \
-  break
-
-/* What libisthmus has no operator for: until nobody came between. */
-static void by_swaps(upc_atomicdomain_t* domain, char* before, unsigned long op, isthmus_shared target,
-                     const void* one) {
-  char after[8], seen[8];
-  check(isthmus_atomic(isthmus_upc_space, target.rank, target.offset, domain->element, ISTHMUS_ATOMIC_READ, NULL, NULL,
-                       before),
-        "atomic operation");
-  for (;;) {
-    switch (op) {
-      case MULT: FOR_ALL(value * x);
-      case SUB: FOR_ALL(value - x);
-      case INC: FOR_ALL(value + 1 + 0 * x);
-      default: FOR_ALL(value - 1 + 0 * x);
-    }
-    check(isthmus_atomic(isthmus_upc_space, target.rank, target.offset, domain->element, ISTHMUS_ATOMIC_SWAP_IF, after,
-                         before, seen),
-          "atomic operation");
-    if (!memcmp(seen, before, domain->bytes)) return;
-    memcpy(before, seen, sizeof seen);
+/* 1 of its type. */
+static const void* one_of(const upc_atomicdomain_t* domain) {
+  static const uint32_t four = 1;
+  static const uint64_t eight = 1;
+  static const float single = 1;
+  static const double twice = 1;
+  switch (domain->element) {
+    case ISTHMUS_F32: return &single;
+    case ISTHMUS_F64: return &twice;
+    default: return domain->bytes == 4 ? (const void*)&four : &eight;
   }
 }
 
 static void atomic(upc_atomicdomain_t* domain, void* fetch, unsigned long op, isthmus_shared target, const void* one,
                    const void* two) {
-  char before[8] = {0};
-  isthmus_atomic_operator operator;
   if (!domain || !(domain->ops & op)) isthmus_upc_refuse("an atomic operation that its domain was not made for");
   if (domain->type == PTS) {
     pointer(domain, fetch, op, target, one, two);
     return;
   }
-  switch (op) {
-    case ADD: operator= ISTHMUS_ATOMIC_ADD; break;
-    case MIN: operator= ISTHMUS_ATOMIC_MIN; break;
-    case MAX: operator= ISTHMUS_ATOMIC_MAX; break;
-    case AND: operator= ISTHMUS_ATOMIC_AND; break;
-    case OR: operator= ISTHMUS_ATOMIC_OR; break;
-    case XOR: operator= ISTHMUS_ATOMIC_XOR; break;
-    case SET: operator= ISTHMUS_ATOMIC_SWAP; break;
-    case CSWAP: operator= ISTHMUS_ATOMIC_SWAP_IF; break;
-    case GET: operator= ISTHMUS_ATOMIC_READ; break;
-    default:
-      by_swaps(domain, before, op, target, one);
-      if (fetch) memcpy(fetch, before, domain->bytes);
-      return;
-  }
-  check(isthmus_atomic(isthmus_upc_space, target.rank, target.offset, domain->element, operator,
-                       op == CSWAP ? two : one, op == CSWAP ? one : NULL, before),
+  const void* const operand = op == INC || op == DEC ? one_of(domain) : op == CSWAP ? two : one;
+  check(isthmus_domain_change(domain->domain, target.rank, target.offset, operator_of(op), operand,
+                              op == CSWAP ? one : NULL, fetch),
         "atomic operation");
-  if (fetch) memcpy(fetch, before, domain->bytes);
 }
 
 void upc_atomic_relaxed(upc_atomicdomain_t* domain, void* fetch, unsigned long op, isthmus_shared target,
