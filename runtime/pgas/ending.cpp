@@ -17,26 +17,36 @@ Ending::Ending(const char* call, isthmus_space& space, Rank rank, const Wanted& 
   check(call);
 }
 
+namespace {
+
+/// The number that a program gave, which may be none of the enumeration.
+template <class E>
+std::uint32_t number_of(const E& given) {
+  static_assert(sizeof(E) == sizeof(std::uint32_t));
+  std::uint32_t number = 0;
+  std::memcpy(&number, &given, sizeof number);
+  return number;
+}
+
+}  // namespace
+
 void Ending::check(const char* call) const {
   space_.outside(call);
   const isthmus_completion& given = completion_;
-  require(given.local <= ISTHMUS_LOCAL_EVENT, call, ": isthmus_completion.local = ", static_cast<int>(given.local),
-          ": must be one of isthmus_local");
-  require(given.local != ISTHMUS_LOCAL_EVENT || given.local_event != nullptr, call,
+  const std::uint32_t local = number_of(given.local), notice = number_of(given.notice);
+  require(local <= ISTHMUS_LOCAL_EVENT, call, ": isthmus_completion.local = ", local, ": must be one of isthmus_local");
+  require(notice <= ISTHMUS_NOTICE_MESSAGE, call, ": isthmus_completion.notice = ", notice,
+          ": must be one of isthmus_notice");
+  require(local != ISTHMUS_LOCAL_EVENT || given.local_event != nullptr, call,
           ": isthmus_completion.local_event is NULL");
-  switch (given.notice) {
-    case ISTHMUS_NOTICE_NONE: return;
-    case ISTHMUS_NOTICE_SIGNAL:
-      require(given.signal % 8 == 0, call, ": the signal at offset ", given.signal, " is not at a multiple of 8");
-      static_cast<void>(space_.near(call, rank_, given.signal, sizeof(std::uint64_t)));
-      return;
-    case ISTHMUS_NOTICE_MESSAGE:
-      require(given.count == 0 || given.arguments != nullptr, call, ": isthmus_completion.arguments is NULL");
-      space_.check(call, rank_, {given.handler, given.arguments, given.count, nullptr, 0});
-      return;
+  if (notice == ISTHMUS_NOTICE_SIGNAL) {
+    require(given.signal % 8 == 0, call, ": the signal at offset ", given.signal, " is not at a multiple of 8");
+    static_cast<void>(space_.near(call, rank_, given.signal, sizeof(std::uint64_t)));
   }
-  throw InvalidInput(message(call, ": isthmus_completion.notice = ", static_cast<int>(given.notice),
-                             ": must be one of isthmus_notice"));
+  if (notice == ISTHMUS_NOTICE_MESSAGE) {
+    require(given.count == 0 || given.arguments != nullptr, call, ": isthmus_completion.arguments is NULL");
+    space_.check(call, rank_, {given.handler, given.arguments, given.count, nullptr, 0});
+  }
 }
 
 void Ending::send_message(const Parts& parts) const {
