@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import filekinds, units
 from ..errors import InvalidInput
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..simulation import Timeline
     from ..simulation.network import PacketOptions
 
+_Thing = TypeVar("_Thing")
 UNITS = ("ns", "ps", "us", "ms", "s")
 WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one collective such as
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
@@ -45,12 +46,16 @@ def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
             if unit not in UNITS:
                 raise InvalidInput(f"{what.text}: unit={unit}: must be one of {', '.join(UNITS)}")
         elif what.name in known():
-            return example(text)
+            return marked(text, example(text))
         elif is_collective(text):
             return parse_collective(text)
     from ..reading import read
 
-    found = read(text, unit=unit)
+    return marked(text, read(text, unit=unit))
+
+
+def marked(text: str, found: _Thing) -> _Thing:
+    """A thing that was read from this text, after what is to be said beside results of it was said."""
     if origin := getattr(found, "origin", ""):
         mark(text, origin)
     return found

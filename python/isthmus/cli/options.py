@@ -323,8 +323,9 @@ class Work:
         if self.example is None or self.file is not None:
             return None
         from ..examples import example
+        from .inputs import marked
 
-        return example(self.example)
+        return marked(self.example, example(self.example))
 
 
 def work_argument(function: Callable[..., Any]) -> Callable[..., Any]:

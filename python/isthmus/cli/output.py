@@ -18,7 +18,7 @@ _MARKS = "isthmus.extrapolated"
 
 
 def mark(what: str, origin: str) -> None:
-    """Say on standard error that an input was extrapolated; the JSON of the command says so too."""
+    """Say on standard error where an input comes from, such as extrapolation; the JSON of the command says so too."""
     context = click.get_current_context(silent=True)
     if context is not None:
         marks = context.meta.setdefault(_MARKS, {})
@@ -32,7 +32,9 @@ def print_json(value: Any) -> None:
     context = click.get_current_context(silent=True)
     marks = context.meta.get(_MARKS) if context is not None else None
     if marks and isinstance(value, dict):
-        value = value | {"extrapolated": marks}
+        for what, origin in marks.items():
+            key = "extrapolated" if origin.startswith(("extrapolated", "interpolated")) else "origin"
+            value = {**value, key: value.get(key, {}) | {what: origin}}
     try:
         text = json.dumps(value, indent=2, default=_plain, allow_nan=False)
     except ValueError:

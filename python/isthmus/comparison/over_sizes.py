@@ -113,6 +113,7 @@ def compare_sizes(
         notes.append("computation takes as long on all machines: give --reference and --memory-bound to scale it")
     rows: list[list[At]] = []
     left: list[str] = []
+    origin = ""  # what is to be said of the largest program
     known: list[tuple[int, int]] = []
     pieces = False
     for number, size in enumerate(sizes):
@@ -125,6 +126,7 @@ def compare_sizes(
             )
             break
         what = family.at(size) if cut is None else cut[0]
+        origin = getattr(what, "origin", "")
         pieces = pieces or cut is not None
         row = []
         operations = 0
@@ -136,6 +138,8 @@ def compare_sizes(
                 report(number * len(machines) + i + 1, len(sizes) * len(machines))
         known.append((size, operations))
         rows.append(row)
+    if origin:
+        notes.append(origin)
     done = sizes[: len(rows)]
     if not done:
         raise InvalidInput(left[0])

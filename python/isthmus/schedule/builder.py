@@ -78,6 +78,8 @@ class ProgramBuilder(CollectiveCalls):
         self._location = self._phase = NONE
         self._locations: dict[str, int] = {}
         self._phases: dict[str, int] = {}
+        #: What is to be said beside results, see :attr:`Program.origin`.
+        self.origin = ""
 
     # Point to point.
 
@@ -298,6 +300,7 @@ class ProgramBuilder(CollectiveCalls):
             comm_ranks=np.concatenate(self._members),
             locations=tuple(self._locations),
             phases=tuple(self._phases),
+            origin=self.origin,
             **made,
         )
 

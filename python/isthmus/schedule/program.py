@@ -78,7 +78,8 @@ class Program(Tabular):
     recording : Recording or None
         What was measured, if the program was recorded. It is ignored when programs are compared for equality.
     origin : str
-        Where a program comes from that was extrapolated, as a sentence; it is ignored when programs are compared.
+        What is to be said beside results, as a sentence: from where a program was extrapolated, or that a skeleton has
+        no work for some of its ranks. It is ignored when programs are compared.
 
     Raises
     ------

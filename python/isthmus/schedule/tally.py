@@ -88,6 +88,7 @@ class Tally:
             "compute": self.picoseconds * 1e-12,
             "communicators": self.communicators,
             "phases": list(self.phases),
+            **({"origin": self.origin} if self.origin else {}),
         }
 
     def __str__(self) -> str:

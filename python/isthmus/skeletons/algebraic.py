@@ -80,14 +80,19 @@ def amg(
     waits: dict[int, NDArray[np.int64]] = {}
 
     def waiting(messages: Messages) -> NDArray[np.int64]:
-        return waits.setdefault(id(messages.bytes), np.union1d(messages.source, messages.target))
+        if id(messages.bytes) not in waits:
+            takes_part = np.zeros(b.ranks, np.bool_)
+            takes_part[messages.source] = takes_part[messages.target] = True
+            waits[id(messages.bytes)] = np.flatnonzero(takes_part)
+        return waits[id(messages.bytes)]
 
     work: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
 
     def multiply(one: Product) -> None:
-        ranks = np.flatnonzero(one.nonzeros)
-        who, time = work.setdefault(id(one.nonzeros), (ranks, (seconds * one.nonzeros * factor)[ranks]))
-        b.compute(who, time)
+        if id(one.nonzeros) not in work:
+            ranks = np.flatnonzero(one.nonzeros)
+            work[id(one.nonzeros)] = ranks, (seconds * one.nonzeros * factor)[ranks]
+        b.compute(*work[id(one.nonzeros)])
 
     def product(one: Product, cut: bool = False) -> None:
         send(one.messages)

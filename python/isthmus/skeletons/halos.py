@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..schedule.pattern import Pattern
+from .parts import shared_out
 from .steps import Steps
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def wrf_steps(
     b: Steps, levels: int, fields: int, steps: int, compute: float, spread: float, solves: int, seed: int
 ) -> None:
     """The skeleton ``wrf``."""
-    _steps(b, wrf(b.ranks, levels=levels, fields=fields), steps, compute, spread, solves, seed)
+    halo = wrf(b.ranks, levels=levels, fields=fields)
+    shared_out(b, int(np.count_nonzero(halo.points)), "boxes of columns")
+    _steps(b, halo, steps, compute, spread, solves, seed)
 
 
 def pop_steps(b: Steps, levels: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .halos import square
 from .multigrid import box
-from .parts import Box, parted, rows_and_columns, work
+from .parts import Box, parted, rows_and_columns, shared_out, work
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,11 +34,13 @@ _SUMS = 2
 
 
 def computed(b: Steps, seconds: Seconds, tests: int, look: Wait | None = None) -> None:
-    """Computation during which exchanges under way are looked at."""
-    if not seconds.any():
+    """Computation of the ranks that have any, during which exchanges under way are looked at."""
+    busy = np.flatnonzero(seconds)
+    if not len(busy):
         return
+    who, each = (None if len(busy) == b.ranks else busy), seconds[busy] / (tests + 1)
     for part in range(tests + 1):
-        b.compute(None, seconds / (tests + 1))
+        b.compute(who, each)
         if look is not None and part < tests:
             look()
 
@@ -147,6 +149,7 @@ def summa(
     """Panels of A go along the rows of a grid of ranks, those of B along its columns, then they are multiplied."""
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     rows, columns = square(ranks)
+    shared_out(b, min(rows, points) * min(columns, points), "blocks of the matrices")
     (row, _), (column, _) = rows_and_columns(b, Box((rows, columns)))
     panels = -(-points // panel)
     high, wide = -(-points // rows), -(-points // columns)
@@ -180,6 +183,7 @@ def cholesky(
     """Columns of tiles, dealt out in turn: factored, sent to all, and their products subtracted from those behind."""
     ranks = b.ranks
     columns = -(-points // panel)
+    shared_out(b, columns, "columns of tiles")
     owner = np.arange(columns) % ranks
     rows = points - panel * np.arange(columns)
     width = np.minimum(panel, rows)
@@ -257,6 +261,7 @@ class _Faces:
         ends = [[points * (at + i) // side for i in (0, 1)] for at, side in zip(place, sides, strict=True)]
         size = np.stack([end - begin for begin, end in ends])
         own = size.prod(0)
+        shared_out(b, int(np.count_nonzero(own)), "blocks of points")
         #: Points of a rank over their mean.
         self.share: Seconds = own * b.ranks / points**3
         inner = size.copy()

@@ -95,6 +95,12 @@ def parted(total: int, parts: int) -> Iterator[int]:
     return (total * (i + 1) // parts - total * i // parts for i in range(parts))
 
 
+def shared_out(b: Steps, parts: int, what: str) -> None:
+    """The problem has so many parts: say how many ranks have none, if there are more ranks."""
+    if parts < b.ranks:
+        b.origin = f"{parts:,} {what} for {b.ranks:,} ranks: {b.ranks - parts:,} have none"
+
+
 def split(b: Steps, color: NDArray[np.int64]) -> NDArray[np.int64]:
     """Communicators of ranks of one color; the events of making them are not in the program."""
     order = np.argsort(color, kind="stable")

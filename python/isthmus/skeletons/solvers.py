@@ -38,6 +38,7 @@ def charon(
     seconds = work(b.ranks, compute / iterations, spread, seed)
     halos = [_unstructured(b.ranks, rows / _COARSER**level, unknowns, level, seed) for level in range(levels)]
     down_and_up = [*range(levels), *range(levels - 2, -1, -1)]
+    work_of = [seconds / 4 / _COARSER**level for level in range(levels)]
     for _ in range(steps):
         for iteration in range(iterations):
             exchange(b, halos[0])
@@ -45,7 +46,10 @@ def charon(
             b.compute(None, seconds / 2)
             for level in down_and_up:
                 exchange(b, halos[level])
-                b.compute(None, seconds / 4 / _COARSER**level)
+                # Below, computation is too short to keep ranks apart from those that are in the piece before.
+                if level == 0:
+                    b.cut()
+                b.compute(None, work_of[level])
             # Gram-Schmidt: products with all vectors since the restart, then the norm.
             b.allreduce(None, 8 * (iteration % _RESTART + 1))
             b.allreduce(None, 8)

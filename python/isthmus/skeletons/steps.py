@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -46,12 +45,15 @@ class Pieces:
     ranks : int
     keys : tuple of hashable
         One for each piece; pieces with equal keys are the same program.
+    origin : str
+        As of the program, see :class:`.schedule.program.Program`.
     """
 
     ranks: int
     keys: tuple[Hashable, ...]
     _calls: tuple[list[_Call], ...]
     _communicators: tuple[NDArray[np.int64], ...]
+    origin: str = ""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -59,6 +61,7 @@ class Pieces:
     def build(self, number: int, last: int | None = None) -> Program:
         """The program of one piece; ``last``: a rank that computes for 1,000 s at its end."""
         b = Steps(self.ranks)
+        b.origin = self.origin
         for members in self._communicators:
             b.communicator(members)
         returned: list[Any] = []
@@ -75,7 +78,9 @@ class Noted:
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
+        self.origin = ""
         self._pieces: list[list[_Call]] = [[]]
+        self._arrays = _Arrays()
         self._communicators: list[NDArray[np.int64]] = []
 
     def communicator(self, members: NDArray[np.int64]) -> int:
@@ -93,7 +98,8 @@ class Noted:
 
         def note(*arguments: Any, **more: Any) -> _Request | None:
             piece = self._pieces[-1]
-            piece.append((name, arguments, more))
+            kept = self._arrays.kept
+            piece.append((name, tuple(map(kept, arguments)), {key: kept(value) for key, value in more.items()}))
             return _Request(len(piece) - 1) if more.get("nonblocking") else None
 
         return note
@@ -101,29 +107,48 @@ class Noted:
     def pieces(self) -> Pieces:
         """What was noted."""
         noted = tuple(piece for piece in self._pieces if piece)
-        known: dict[int, bytes] = {}
-        keys = tuple(tuple(_key(call, known) for call in piece) for piece in noted)
+        keys = tuple(tuple(_key(call) for call in piece) for piece in noted)
         numbers: dict[Hashable, int] = {}
         return Pieces(
             self.ranks,
             tuple(numbers.setdefault(key, len(numbers)) for key in keys),
             noted,
             tuple(self._communicators),
+            self.origin,
         )
 
 
-def _key(call: _Call, known: dict[int, bytes]) -> Hashable:
-    """Calls with equal keys do the same. ``known``: digests of arrays by their id; all of them are alive."""
+class _Arrays:
+    """Arrays, of which equal ones are kept once: a skeleton that makes them anew in each step takes no more memory."""
+
+    def __init__(self) -> None:
+        self._ids: set[int] = set()
+        self._alike: dict[Hashable, list[NDArray[Any]]] = {}
+
+    def kept(self, value: Any) -> Any:
+        """The array that is kept for this one; any other value as it is."""
+        # What is kept stays alive, so that no other array has its id.
+        if not isinstance(value, np.ndarray) or id(value) in self._ids:
+            return value
+        # Arrays are compared whole, but only those that are alike in a few elements.
+        few = value.reshape(-1)[:: max(1, value.size // 16)].tobytes()
+        alike = self._alike.setdefault((value.dtype.str, value.shape, few), [])
+        for one in alike:
+            if np.array_equal(one, value):
+                return one
+        alike.append(value)
+        self._ids.add(id(value))
+        return value
+
+
+def _key(call: _Call) -> Hashable:
+    """Calls with equal keys do the same."""
     name, arguments, more = call
-    values = [*enumerate(arguments), *more.items()]
-    return (name, *((which, _of(value, known)) for which, value in values))
+    return (name, *((which, _of(value)) for which, value in (*enumerate(arguments), *more.items())))
 
 
-def _of(value: Any, known: dict[int, bytes]) -> Hashable:
-    if not isinstance(value, np.ndarray):
-        return value if isinstance(value, Hashable) else repr(value)
-    if id(value) not in known:
-        made = hashlib.blake2b(np.ascontiguousarray(value).tobytes(), digest_size=16)
-        made.update(f"{value.dtype} {value.shape}".encode())
-        known[id(value)] = made.digest()
-    return known[id(value)]
+def _of(value: Any) -> Hashable:
+    # Equal arrays are one, see _Arrays. Other values may be equal to its id: the name of the type tells them apart.
+    if isinstance(value, np.ndarray):
+        return "array", id(value)
+    return value if isinstance(value, Hashable) else repr(value)
