@@ -352,7 +352,9 @@ def test_pieces_are_the_whole(text: str, exact: bool, ranks: int, monkeypatch: p
     """
     machines = [isthmus.load(one) for one in ("cielo", "redsky", NOISY)]
     given: Any = {"reference": machines[1], "bound": (0.5, 0.5)}
-    monkeypatch.setattr(in_pieces, "ALIKE", 0.0 if exact else 2e-3)
+    if exact:
+        monkeypatch.setattr(in_pieces, "ALIKE", 0.0)
+        monkeypatch.setattr(in_pieces, "ENOUGH", 1000)
     whole = compare_sizes(of(text), machines, ["a", "b", "c"], [ranks], **given)
     monkeypatch.setattr(over_sizes, "PATH_MOST", 0)
     pieces = compare_sizes(of(text), machines, ["a", "b", "c"], [ranks], **given)
@@ -368,7 +370,7 @@ def test_pieces_are_the_whole(text: str, exact: bool, ranks: int, monkeypatch: p
             assert other.parts.seconds(part) == pytest.approx(one.parts.seconds(part), abs=0.02 * one.seconds)
 
 
-def test_equal_pieces_are_simulated_once() -> None:
+def test_equal_pieces_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = of("cth:steps=4").pieces
     assert pieces is not None
     noted = pieces(27)
@@ -378,6 +380,15 @@ def test_equal_pieces_are_simulated_once() -> None:
     run = in_pieces.InPieces(noted, eos, None, 1.0, {})
     assert run.operations == len(isthmus.lower(of("cth:steps=4").at(27)))
     assert run.simulated < run.operations / 10
+    # Of equal pieces that ranks begin otherwise each time, a few stand for the others.
+    beginnings = of("charon:steps=1,iterations=20").pieces
+    assert beginnings is not None
+    there = isthmus.load("cielo")
+    some = in_pieces.InPieces(beginnings(64), there, None, 1.0, {})
+    monkeypatch.setattr(in_pieces, "ENOUGH", 1000)
+    all_of_them = in_pieces.InPieces(beginnings(64), there, None, 1.0, {})
+    assert some.simulated < 0.7 * all_of_them.simulated
+    assert some.makespan_ps == pytest.approx(all_of_them.makespan_ps, rel=1e-3)
     # Interruptions depend on the time.
     noisy = in_pieces.InPieces(noted, isthmus.load(NOISY), None, 1.0, {})
     assert noisy.simulated == noisy.operations

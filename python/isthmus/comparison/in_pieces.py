@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: An equal piece is not simulated again if ranks begin it with differences that are the same up to this share of the
 #: time that it takes.
 ALIKE = 2e-3
+#: Nor is it where so many like it were simulated, whatever the ranks began with, whose times differ by no more than this
+#: share: they stand for the others in turn, so that what one is too short another is too long.
+ENOUGH, STEADY = 4, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,8 @@ class InPieces:
 
     Every piece starts where processors and interfaces became free in the one before. Times differ from those of the
     whole program by what ranks that are ahead send to others that are still in the piece before, and by pieces that
-    are taken to be as equal ones before them, unless there is noise, which depends on the time.
+    are taken to be as equal ones before them: as one that ranks began alike, or, where times of equal pieces hardly
+    differ, as each of some in turn. With noise, which depends on the time, all pieces are simulated.
 
     Parameters
     ----------
@@ -108,6 +112,8 @@ class InPieces:
         noise = options.get("noise") or getattr(machine, "noise", None)
         self._repeats = noise is None or noise.kind == "none"
         self._computes: dict[Hashable, int] = {}
+        #: How often runs stood for equal pieces, by the number of the piece that was simulated.
+        self._stood: dict[int, int] = {}
         #: Runs of pieces, when each began, and the numbers of the pieces that they were made for.
         self._runs: list[tuple[_Run, int, int]] = []
         self.operations = self.simulated = 0
@@ -164,6 +170,11 @@ class InPieces:
             off = int(np.abs(run.before - before).max())
             if off <= ALIKE * run.took and (best is None or off < error):
                 best, error, of = run, off, which
+        if best is None and len(runs) >= ENOUGH:
+            times = [run.took for run, _ in runs]
+            if max(times) - min(times) <= STEADY * min(times):
+                best, of = min(runs, key=lambda one: self._stood.get(one[1], 0))
+                self._stood[of] = self._stood.get(of, 0) + 1
         return best, of
 
     def parts(self, memory: float) -> Parts:
@@ -189,8 +200,8 @@ class InPieces:
             if number:
                 before, begun, _ = self._runs[number - 1]
                 finish = begun + int(before.finish[rank])
-                # The interface of the rank was not free yet.
-                sums["bandwidth"] += until - finish
+                # The interface of the rank was not free yet; or an equal piece began a little otherwise.
+                sums["bandwidth" if of == number else "computation"] += until - finish
                 until = finish
         sums["bandwidth"] += until
         mean = sum(self._computes[key] for key in self._pieces.keys) // self._pieces.ranks

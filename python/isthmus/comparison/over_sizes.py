@@ -15,7 +15,7 @@ from ..schedule.schedule import Schedule
 from ..simulation import simulate
 from ..units import amount, percent, text
 from .crossover import Uncertain, crossovers, doubts
-from .in_pieces import ALIKE, InPieces, operations_of
+from .in_pieces import ALIKE, ENOUGH, STEADY, InPieces, operations_of
 from .parts import on_average, on_path
 from .rates import Computing, bound_by_counters, computing
 from .sizes import At, SizeComparison
@@ -157,7 +157,8 @@ def compare_sizes(
         notes.append(
             f"programs of more than {PATH_MOST / 1e6:g} million operations are simulated in pieces, one after "
             "the other, and of equal pieces that ranks begin with differences that are the same up to "
-            f"{percent(ALIKE, 1)} of its time only one: times are near those of the whole, not equal to them"
+            f"{percent(ALIKE, 1)} of its time only one, or only {ENOUGH} if these took the same up to {percent(STEADY)}: "
+            "times are near those of the whole, not equal to them"
         )
     found = []
     shares = {}
