@@ -19,7 +19,7 @@ from isthmus.cli import main
 from isthmus.comparison import in_pieces, over_sizes
 from isthmus.comparison.crossover import DOUBTS, crossings
 from isthmus.comparison.over_sizes import compare_sizes
-from isthmus.comparison.rates import bound_by_counters, computing, rates
+from isthmus.comparison.rates import Roofline, computing, rates
 from isthmus.comparison.sizes import SizeComparison
 from isthmus.errors import InvalidInput
 from isthmus.schedule.counters import Counters
@@ -209,13 +209,80 @@ def test_rates_of_cores() -> None:
 
 def test_share_of_memory_from_counters() -> None:
     red = isthmus.load("redsky")
-    assert bound_by_counters(of("stencil:ranks=2,steps=1").at(2), red) is None
+    assert Roofline.of(of("stencil:ranks=2,steps=1").at(2)) is None
     one = np.zeros(2, np.uint32)
     names, misses = ("cycles", "cache-misses"), np.array([[0, 0], [30_000_000, 10_000_000]])
     counted = Counters(names, one, one, one, one + 1, np.array([0.5, 0.5]), misses)
     recorded: Any = SimpleNamespace(recording=SimpleNamespace(counters=counted))
     # 40 million lines of 64 bytes in a second, at the 3.87 GB/s that a core has.
-    assert bound_by_counters(recorded, red) == pytest.approx(40e6 * 64 / (30.946e9 / 8))
+    share = 40e6 * 64 / (30.946e9 / 8)
+    cielo = isthmus.load("cielo")
+    (there,), words = Roofline.of(recorded).computing([cielo], red, [None])
+    assert there.bound == pytest.approx((share, share))
+    assert there == computing([cielo], red, (share, share), [None])[0][0]
+    assert words.startswith("roofline of counted bytes (flops were not): ")
+
+
+def counted(names: tuple[str, ...], seconds: list[float], *values: list[int]) -> Any:
+    """A program with made counters: this machine has none that could be read."""
+    one = np.zeros(len(seconds), np.uint32)
+    counters = Counters(names, one, one, one, one + 1, np.array(seconds), np.array(values))
+    return SimpleNamespace(recording=SimpleNamespace(counters=counters))
+
+
+def test_roofline_of_flops_and_bytes() -> None:
+    """By hand: every part of the program by the longer of the times of its flops and its bytes."""
+    cielo, red = isthmus.load("cielo"), isthmus.load("redsky")
+    seconds, flops, misses = [1.0, 2.0, 0.5, 0.25], [11_720_000_000, 10**9, 10**10, 0], [10**6, 10**8, 0, 0]
+    # Intel's counters: instructions with 1 and 4 operations.
+    by_1, by_4 = [f % 4000 for f in flops], [f // 4000 * 1000 for f in flops]
+    found = Roofline.of(counted(("flops-by-1", "cache-misses", "flops-by-4"), seconds, by_1, misses, by_4))
+    assert found is not None
+    assert found.flops is not None
+    assert found.flops.tolist() == flops
+    here, there = rates(red), rates(cielo)
+    expected = np.zeros(2)
+    share = 0.0
+    for s, f, m in zip(seconds, flops, misses, strict=True):
+        roofs = [(f / r.flops, 64 * m / r.memory) for r in (here, there)]
+        ratio = max(roofs[1]) / max(roofs[0]) if f or m else here.flops / there.flops
+        expected[int(roofs[1][1] > roofs[1][0])] += s / 3.75 * ratio
+        share += s / 3.75 * (roofs[0][1] > roofs[0][0])
+    (one, home), words = found.computing([cielo, red], red, [None, None])
+    assert (one.cores, one.memory) == pytest.approx(tuple(expected))
+    assert one.bound == pytest.approx((share, share))
+    assert 0.5 < share < 0.6
+    assert home.factor == pytest.approx(1)
+    assert words.startswith("roofline of counted flops and bytes: ")
+    assert f"{one.factor:.4g} on cielo" in words
+
+
+def test_roofline_is_said_and_falls_back_to_bytes() -> None:
+    cielo, red = isthmus.load("cielo"), isthmus.load("redsky")
+    program = counted(("flops", "cache-misses"), [1.0], [10**9], [10**7])
+    silent = isthmus.load("ring:4 memory_bandwidth=10GB/s clock=1GHz")
+    found = Roofline.of(program)
+    assert found is not None
+    _, words = found.computing([silent, cielo], red, [None, None])
+    assert "(without flops, for ring:4" in words
+    share = 64e7 / (30.946e9 / 8)
+    assert found.computing([silent], red, [None])[0] == computing([silent], red, (share, share), [None])[0]
+    # Flops alone do not say what goes by memory.
+    assert Roofline.of(counted(("flops",), [1.0], [10**9])) is None
+    assert Roofline.of(counted(("flops", "cache-misses"), [0.0], [0], [0])) is None
+
+
+def test_a_recording_with_counters_is_compared_by_its_roofline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a share that is given goes before what was counted."""
+    cielo, red = isthmus.load("cielo"), isthmus.load("redsky")
+    made = Roofline.of(counted(("flops", "cache-misses"), [1.0, 1.0], [10**10, 10**6], [0, 10**7]))
+    monkeypatch.setattr(Roofline, "of", lambda program: made)
+    family = Family("recorded", of("stencil:steps=2").at, ranks=16)
+    found = compare_sizes(family, [red, cielo], ["redsky", "cielo"], [16], reference=red)
+    assert any(note.startswith("roofline of counted flops and bytes: ") for note in found.notes)
+    stated = compare_sizes(family, [red, cielo], ["redsky", "cielo"], [16], reference=red, bound=(0.5, 0.5))
+    assert any("50 % of computation on redsky goes by memory bandwidth" in note for note in stated.notes)
+    assert not any("roofline" in note for note in stated.notes)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     "--counters",
     metavar="NAMES",
     help="Hardware counters to read between calls: by default instructions,cycles; off; or other events of perf, such "
-    "as cache-misses. If the kernel allows none, isthmus show says so.",
+    "as cache-misses, or floating-point operations (flops on AMD, flops-by-1 to flops-by-16 on Intel). If the kernel "
+    "allows none, isthmus show says so.",
 )
 @shared("directory", " (raw traces); by default beside the output")
 @click.option("--keep-raw", is_flag=True, help="Keep the raw traces.")

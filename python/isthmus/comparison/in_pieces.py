@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: An equal piece is not simulated again if ranks begin it with differences that are the same up to this share of the
 #: time that it takes.
 ALIKE = 2e-3
-#: Nor is it where so many like it were simulated, whatever the ranks began with, whose times differ by no more than this
-#: share: they stand for the others in turn, so that what one is too short another is too long.
+#: Nor is it where so many like it were simulated, whatever the ranks began with, and their times differ by no more than
+#: this share: they stand for the others in turn, so that what one is too short another is too long.
 ENOUGH, STEADY = 4, 1e-2
 
 

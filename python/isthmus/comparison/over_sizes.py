@@ -17,7 +17,7 @@ from ..units import amount, percent, text
 from .crossover import Uncertain, crossovers, doubts
 from .in_pieces import ALIKE, ENOUGH, STEADY, InPieces, operations_of
 from .parts import on_average, on_path
-from .rates import Computing, bound_by_counters, computing
+from .rates import Computing, Roofline, computing
 from .sizes import At, SizeComparison
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def compare_sizes(
     reference : Machine, optional
         Where the computation times of the program hold, all cores of a node busy. Without it they hold everywhere.
     bound : (float, float), optional
-        Range of the share of computation there that goes by memory bandwidth; from cache misses of the recording, if
-        they were counted.
+        Range of the share of computation there that goes by memory bandwidth; by default, computation is scaled by a
+        roofline of cache misses and floating-point operations of the recording, if they were counted.
     places : callable, optional
         From a machine and a number of ranks to where they sit.
     report : callable, optional
@@ -95,17 +95,16 @@ def compare_sizes(
     notes = [*family.notes]
     computed = [Computing()] * len(machines)
     if reference is not None:
-        share = bound
-        if share is None and family.ranks is not None:
+        by: tuple[float, float] | Roofline | None = bound
+        if by is None and family.ranks is not None:
             program = family.at(family.ranks)
-            counted = bound_by_counters(program, reference) if isinstance(program, Program) else None
-            share = None if counted is None else (counted, counted)
-        if share is None:
+            by = Roofline.of(program) if isinstance(program, Program) else None
+        if by is None:
             raise InvalidInput(
                 "computation is to be scaled from one machine to others, but nobody says which share of it goes by "
                 "memory bandwidth: give it (memory_bound), or a recording in which cache-misses were counted"
             )
-        computed, note = _computing(machines, reference, share)
+        computed, note = _computing(machines, reference, by)
         notes.append(note)
     elif bound is not None:
         raise InvalidInput("the share of computation bound by memory needs the machine where it was: give a reference")
@@ -157,8 +156,8 @@ def compare_sizes(
         notes.append(
             f"programs of more than {PATH_MOST / 1e6:g} million operations are simulated in pieces, one after "
             "the other, and of equal pieces that ranks begin with differences that are the same up to "
-            f"{percent(ALIKE, 1)} of its time only one, or only {ENOUGH} if these took the same up to {percent(STEADY)}: "
-            "times are near those of the whole, not equal to them"
+            f"{percent(ALIKE, 1)} of its time only one, or only {ENOUGH} if these took the same up to {percent(STEADY)}"
+            ": times are near those of the whole, not equal to them"
         )
     found = []
     shares = {}
@@ -203,12 +202,14 @@ def _check_sizes(
 
 
 def _computing(
-    machines: Sequence[Machine | Level], reference: Machine, bound: tuple[float, float]
+    machines: Sequence[Machine | Level], reference: Machine, by: tuple[float, float] | Roofline
 ) -> tuple[list[Computing], str]:
     real = [machine for machine in machines if isinstance(machine, Machine)]
     if len(real) < len(machines):
         raise InvalidInput("LogGOPS parameters have no cores: computation can be scaled only between machines")
-    return computing(real, reference, bound, [None] * len(real))
+    if isinstance(by, Roofline):
+        return by.computing(real, reference, [None] * len(real))
+    return computing(real, reference, by, [None] * len(real))
 
 
 def _cut(family: Family, ranks: int, options: Mapping[str, Any]) -> tuple[Pieces, int] | None:

@@ -13,6 +13,8 @@ from ..units import percent, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from ..machine import Machine
     from ..schedule.program import Program
 
@@ -141,16 +143,82 @@ def _need(what: str, needed: bool, given: Sequence[Rates], names: Sequence[str],
             raise InvalidInput(f"{name}: its node says no {words}, by which computation is to be scaled")
 
 
-def bound_by_counters(program: Program, reference: Machine) -> float | None:
-    """The share of computation that moves its bytes at memory bandwidth, from cache misses that were counted.
+@dataclass(frozen=True, eq=False)
+class Roofline:
+    """What was counted in the computation of a recording.
 
-    None where they were not counted. The bytes of all misses at the bandwidth of a core on a full node, over the time
-    in which they were counted, at most 1.
+    Attributes
+    ----------
+    seconds, bytes : arrays of float
+        By ranks and places of the program: processor time, and what was moved from and to memory.
+    flops : array of float, optional
+        Floating-point operations; None where they were not counted.
     """
-    counters = None if program.recording is None else program.recording.counters
-    memory = rates(reference).memory
-    if counters is None or "cache-misses" not in counters.names or not memory:
-        return None
-    misses = float(counters.values[counters.names.index("cache-misses")].sum())
-    seconds = float(counters.seconds.sum())
-    return min(1.0, misses * _LINE / memory / seconds) if seconds > 0 else None
+
+    seconds: NDArray[np.float64]
+    bytes: NDArray[np.float64]
+    flops: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, program: Program) -> Roofline | None:
+        """From the counters of a recording; None where cache misses were not counted."""
+        counters = None if program.recording is None else program.recording.counters
+        misses = None if counters is None else counters.counted("cache-misses")
+        if counters is None or misses is None or not counters.seconds.sum() > 0:
+            return None
+        return cls(counters.seconds, misses * _LINE, counters.flops())
+
+    def computing(
+        self, machines: Sequence[Machine], reference: Machine, busy: Sequence[int | None]
+    ) -> tuple[list[Computing], str]:
+        """What the computation takes on machines: as much longer or shorter as the roof is lower or higher.
+
+        The roof of a part of the program is the longer of two times: its operations at the peak rate of a core, its
+        bytes at the core's share of memory bandwidth. Where operations were not counted, or a machine does not say its
+        peak rate, bytes at memory bandwidth are a share of the time, and the rest goes by clock or peak rate.
+
+        Raises
+        ------
+        InvalidInput
+            If a machine does not say what is needed.
+        """
+        home = rates(reference)
+        there = [rates(machine, count) for machine, count in zip(machines, busy, strict=True)]
+        names = [reference.name, *(machine.name for machine in machines)]
+        _need("memory", True, [home, *there], names, "memory_bandwidth")
+        silent = next((n for n, one in zip(names, [home, *there], strict=True) if not one.flops), None)
+        if self.flops is None or silent is not None:
+            share = min(1.0, float(self.bytes.sum()) / (home.memory or 1.0) / float(self.seconds.sum()))
+            found, words = computing(machines, reference, (share, share), busy)
+            why = "flops were not" if self.flops is None else f"without flops, for {silent} does not say its peak rate"
+            return found, f"roofline of counted bytes ({why}): {words}"
+        weight = self.seconds / self.seconds.sum()
+        by_flops, by_bytes = self._roof(home)
+        roof = np.maximum(by_flops, by_bytes)
+        idle = roof == 0
+        share = float(weight[by_bytes > by_flops].sum())
+        out = []
+        for one in there:
+            flops, bytes = self._roof(one)
+            ratio = np.maximum(flops, bytes) / np.where(idle, 1.0, roof)
+            # Neither operations nor bytes were counted: what there is goes by the rate of cores.
+            ratio[idle] = (home.flops or 1.0) / (one.flops or 1.0)
+            parts = weight * ratio
+            memory = float(parts[bytes > flops].sum())
+            out.append(Computing(float(parts.sum()) - memory, memory, (share, share)))
+        each = {
+            name: f"{name} {text(one.flops or 0.0, 'flop/s', 3)} and {text(one.memory or 0.0, 'B/s', 3)}"
+            for name, one in zip(names, [home, *there], strict=True)
+        }
+        factors = ", ".join(f"{one.factor:.4g} on {name}" for one, name in zip(out, names[1:], strict=True))
+        return out, (
+            f"roofline of counted flops and bytes: {float(self.flops.sum()) * 1e-9:.3g} Gflop and "
+            f"{text(float(self.bytes.sum()), 'B', 3)} in {text(float(self.seconds.sum()), 's', 3)}, of which "
+            f"{percent(share)} is bound by memory bandwidth on {reference.name} (a core while all are busy: "
+            f"{', '.join(each.values())}): times are multiplied by {factors}"
+        )
+
+    def _roof(self, one: Rates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Seconds of operations and of bytes at these rates."""
+        assert self.flops is not None
+        return self.flops / (one.flops or 1.0), self.bytes / (one.memory or 1.0)

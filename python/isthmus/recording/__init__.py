@@ -13,6 +13,7 @@
 - ``counters``: processor counters: which are requested, and what they counted in the computations of a recording
 - ``emission``: events of one rank, collected kind by kind and put into the order of the program at the end
 - ``endings``: sentences on how ranks ended
+- ``flops``: counters of floating-point operations: their numbers on a processor, and what one count stands for
 - ``functions``: the meaning of MPI functions for a Program where their records do not give it
 - ``headers``: the headers of raw traces: facts about the run and its ranks
 - ``matching``: messages of a recording: the k-th send of a channel goes to its k-th receive

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..schedule.counters import Counters
+from ..schedule.counters import FLOPS, Counters
 from . import raw
+from .flops import flop_events
 from .headers import text
 
 if TYPE_CHECKING:
@@ -49,13 +50,18 @@ def asked(counters: str | None) -> str:
     if counters is not None and counters.strip().lower() == "off":
         return ""
     names = [name.strip() for name in (DEFAULT if counters is None else counters).split(",")]
+    events = EVENTS if set(names) <= set(EVENTS) else {**EVENTS, **flop_events()}
     for i, name in enumerate(names):
-        if name not in EVENTS or name in names[:i]:
-            why = "is given twice" if name in EVENTS else f"is unknown: must be one of off, {', '.join(EVENTS)}"
+        if name in FLOPS and name not in events:
+            has = [one for one in events if one in FLOPS]
+            why = f"is not counted by this processor, which has {', '.join(has) or 'no counter of operations'}"
+            raise InvalidInput(f"counters {counters}: {name!r} {why}")
+        if name not in events or name in names[:i]:
+            why = "is given twice" if name in events else f"is unknown: must be one of off, {', '.join(events)}"
             raise InvalidInput(f"counters {counters}: {name!r} {why}")
     if len(names) > raw.COUNTERS:
         raise InvalidInput(f"counters {counters}: at most {raw.COUNTERS} can be counted at a time")
-    return ";".join(f"{name}:{EVENTS[name][0]}:{EVENTS[name][1]}" for name in names)
+    return ";".join(f"{name}:{events[name][0]}:{events[name][1]}" for name in names)
 
 
 class Counting:

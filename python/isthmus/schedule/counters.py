@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NONE = 0xFFFFFFFF
+#: Names of counters of floating-point operations, and how many one count stands for.
+FLOPS = {"flops": 1, "flops-by-1": 1, "flops-by-2": 2, "flops-by-4": 4, "flops-by-8": 8, "flops-by-16": 16}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,6 +68,16 @@ class Counters:
             raise InvalidInput(f"values of counters have shape {values.shape}: must be {(len(self.names), size)}")
         if not self.names or len(set(self.names)) < len(self.names):
             raise InvalidInput("counters of a recording must have names, each a different one")
+
+    def counted(self, name: str) -> NDArray[np.float64] | None:
+        """What a counter counted in each element; None where it was not asked for."""
+        return self.values[self.names.index(name)].astype(np.float64) if name in self.names else None
+
+    def flops(self) -> NDArray[np.float64] | None:
+        """Floating-point operations in each element, by all counters of them; None where there is none."""
+        found = [self.counted(name) for name in FLOPS]
+        known = [times * one for one, times in zip(found, FLOPS.values(), strict=True) if one is not None]
+        return np.sum(known, axis=0) if known else None
 
     def check(self, ranks: int, paths: int) -> None:
         """Raise InvalidInput if a rank or a path does not exist."""
