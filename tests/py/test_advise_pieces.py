@@ -255,3 +255,37 @@ def test_settings_that_are_not_looked_at_are_said(monkeypatch: pytest.MonkeyPatc
     pieces = str(isthmus.advise(program, ["torus:4x4"], tune_seconds=0))
     assert "queues of MPI and eager limits: not looked at" in pieces.replace("\n  ", " ")
     assert "not looked at" not in str(whole(monkeypatch, program, "torus:4x4"))
+
+
+@pytest.mark.usefixtures("small")
+def test_settings_of_pieces_stand_for_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queues, limits and progress looked for in pieces of a regular program, beside those of the whole."""
+    program = stencil(16, 90)
+    monkeypatch.setattr(verb, "_SETTINGS_EXCERPT", 3_000)
+    machine = isthmus.load("torus:4x4 L=2us o_send=1us o_recv=1us g=1us G=1ns/B S=8KiB")
+    (p,) = isthmus.advise(program, [machine], tune_seconds=0).predictions
+    with monkeypatch.context() as patch:
+        patch.setattr(verb, "_MOST_AT_ONCE", 10**9)
+        (known,) = isthmus.advise(program, [machine], tune_seconds=0).predictions
+    found, expected = p.settings, known.settings
+    assert found is not None
+    assert expected is not None
+    assert expected.excerpt is None
+    assert found.excerpt is not None
+    assert 0.1 < found.excerpt < 0.5
+    assert found.queues.messages < expected.queues.messages
+    for name in ("unexpected_most", "held_most", "posted_most", "buffered_most"):
+        few, all_of_them = (int(getattr(one.queues, name).max()) for one in (found, expected))
+        assert 0.5 * all_of_them <= few <= all_of_them
+    assert len(expected.tried) > 0
+    assert [(one.level, one.limit) for one in found.tried] == [(one.level, one.limit) for one in expected.tried]
+    for few, one in zip(found.tried, expected.tried, strict=True):
+        assert few.time + few.saving == pytest.approx(p.time)
+        assert few.time == pytest.approx(one.time, rel=0.03)
+    assert [one.limit for one in found.better] == [one.limit for one in expected.better]
+    assert found.progress is not None
+    assert expected.progress is not None
+    assert found.progress.longer == pytest.approx(expected.progress.longer, rel=0.2, abs=0.02 * p.time)
+    advice = isthmus.advise(program, [machine], tune_seconds=0)
+    assert "of the operations: queues may be longer in the rest." in " ".join(str(advice).split())
+    assert advice.json()["predictions"][0]["settings"]["excerpt"] == found.excerpt

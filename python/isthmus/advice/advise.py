@@ -38,6 +38,8 @@ from .settings.limits import mpi_settings
 _EXCERPT = 1_000_000
 #: Operations up to which calls are hidden in the whole program, and in what is simulated in its place beyond.
 _HIDE_WHOLE, _HIDE_EXCERPT = 300_000, 150_000
+#: Operations of the pieces in which parameters of MPI are looked for in a program that is simulated in pieces.
+_SETTINGS_EXCERPT = 500_000
 #: Simulations of the first machine and of each of the others, about; for the bar of progress.
 _FIRST, _FIRST_PIECES, _OTHERS = 40, 12, 6
 #: Programs with more operations, about, are simulated piece by piece.
@@ -171,8 +173,17 @@ def advise(
         predictions, simulations = found
     options: dict[str, Any] = {"model": model, "routing": routing, "noise": noise, "seed": seed}
     first = predictions[0]
-    if len(first.timeline.schedule) == first.operations:
-        parameters, more = mpi_settings(first.timeline, loaded[0], placements[0], library, options, WORTH)
+    looked = first.timeline if len(first.timeline.schedule) == first.operations else None
+    if looked is None and isinstance(what, Program):
+        some = excerpt(what, round(_SETTINGS_EXCERPT / first.operations * len(what)))
+        if some is not None:
+            t = simulate(some, loaded[0], placements[0], collectives=collectives, record="ops", **options)
+            looked = t if t.makespan > 0 and t.deadlock is None else None
+            simulations += 1
+    if looked is not None:
+        parameters, more = mpi_settings(looked, loaded[0], placements[0], library, options, WORTH)
+        if looked is not first.timeline:
+            parameters = parameters.of_excerpt(first.time / looked.makespan, len(looked.schedule) / first.operations)
         simulations += more
         predictions = (replace(first, settings=parameters), *predictions[1:])
     if isinstance(what, Program):

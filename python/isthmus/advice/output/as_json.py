@@ -103,6 +103,7 @@ def _settings(p: Prediction) -> dict[str, Any]:
     }
     return {
         "library": found.library.target,
+        "excerpt": found.excerpt,
         "messages": q.messages,
         "unexpected": q.unexpected,
         "by_rank": by_rank,

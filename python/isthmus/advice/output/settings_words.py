@@ -19,8 +19,8 @@ _MANY = 1_000_000
 #: Where messages are, by level.
 _BETWEEN = {"network": "between nodes", "node": "within nodes"}
 NO_SETTINGS = (
-    "queues of MPI and eager limits: not looked at, as the program is simulated in pieces: ask for them with a run of "
-    "fewer steps, of up to 5 million operations"
+    "queues of MPI and eager limits: not looked at, as the program is simulated in pieces, and none of them stand for it: "
+    "ask for them with a run of fewer steps, of up to 5 million operations"
 )
 QUEUES = ["queues of MPI", "most", "on rank", "mean"]
 
@@ -113,7 +113,16 @@ def page_words(p: Prediction) -> str:
     found = p.settings
     assert found is not None
     buffers = buffers_words(found) if found.peer_buffers * found.buffer >= _MANY else ""
-    return " ".join(words for words in (unexpected_words(found), buffers, memory_words(p)) if words)
+    return " ".join(
+        words for words in (unexpected_words(found), excerpt_words(found), buffers, memory_words(p)) if words
+    )
+
+
+def excerpt_words(found: MpiSettings) -> str:
+    """In which part of a large program queues and limits were looked for."""
+    if found.excerpt is None:
+        return ""
+    return f"Looked at in pieces with {percent(found.excerpt)} of the operations: queues may be longer in the rest."
 
 
 def buffers_words(found: MpiSettings) -> str:

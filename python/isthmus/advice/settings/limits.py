@@ -143,6 +143,9 @@ class MpiSettings:
     buffer_settings : tuple of Setting
     memory : MpiMemory or None
         As measured on the machine.
+    excerpt : float or None
+        Part of the operations in which all this was looked for, where the program is too large; seconds are those of
+        the whole program. Queues may be longer in the rest.
     """
 
     queues: Queues
@@ -156,6 +159,26 @@ class MpiSettings:
     buffer: int
     buffer_settings: tuple[Setting, ...]
     memory: MpiMemory | None
+    excerpt: float | None = None
+
+    def of_excerpt(self, times: float, part: float) -> MpiSettings:
+        """The same of a program that takes so many times as long, of whose operations a part was simulated."""
+
+        def longer(one: EagerLimit) -> EagerLimit:
+            return replace(
+                one, time=times * one.time, saving=times * one.saving, copies=times * one.copies,
+                unaided=None if one.unaided is None else times * one.unaided,
+                requested=None if one.requested is None else times * one.requested,
+            )  # fmt: skip
+
+        p = self.progress
+        return replace(
+            self, tried=tuple(map(longer, self.tried)), better=tuple(map(longer, self.better)),
+            lower=None if self.lower is None else longer(self.lower), excerpt=part,
+            progress=None if p is None else replace(
+                p, longer=times * p.longer, without_computation=times * p.without_computation
+            ),
+        )  # fmt: skip
 
 
 def mpi_settings(
