@@ -19,8 +19,8 @@ _MANY = 1_000_000
 #: Where messages are, by level.
 _BETWEEN = {"network": "between nodes", "node": "within nodes"}
 NO_SETTINGS = (
-    "queues of MPI and eager limits: not looked at, as the program is simulated in pieces, and none of them stand for it: "
-    "ask for them with a run of fewer steps, of up to 5 million operations"
+    "queues of MPI and eager limits: not looked at, as the program is simulated in pieces, and none of them stand for "
+    "it: ask for them with a run of fewer steps, of up to 5 million operations"
 )
 QUEUES = ["queues of MPI", "most", "on rank", "mean"]
 
