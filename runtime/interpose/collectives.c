@@ -33,16 +33,16 @@ int collective_meet(const struct communicator* c, MPI_Comm comm) {
 
 /* Algorithms are tried where a call has come often, but before it is compared with the MPI library's own. All ranks are
  * there first: from then on nobody waits for what this rank began with the MPI library. */
-static int tune(const struct communicator* c, const isthmus_call* call, const void* input, const void* output,
-                MPI_Comm comm, bool* tuned) {
+static int tune(struct communicator* c, const isthmus_call* call, const void* input, const void* output,
+                MPI_Comm comm) {
   enum { OFTEN = 12 };
   const int asked = isthmus_untried(c->team, call);
   if (asked < 0) return collective_failed(comm, asked);
   if (asked != OFTEN) return MPI_SUCCESS;
   const int error = collective_meet(c, comm);
   if (error != MPI_SUCCESS) return error;
-  *tuned = true;
   const int status = isthmus_tune(c->team, call, NULL, input, output);
+  prepared_renew(c);
   return status == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, status);
 }
 
@@ -55,8 +55,7 @@ static int carry_out(const struct arguments* a, struct communicator* c, const st
   }
   if (algorithm) call.call.algorithm = algorithm;
   prepared_keep(c, a, &call);
-  bool tuned;
-  int error = c->may_tune ? tune(c, &call.call, call.input, call.output, a->comm, &tuned) : MPI_SUCCESS;
+  int error = c->may_tune ? tune(c, &call.call, call.input, call.output, a->comm) : MPI_SUCCESS;
   if (error == MPI_SUCCESS) error = collective_wait(c, &call, a->comm);
   if (error == MPI_SUCCESS) call_finish(&call);
   call_release(&call);
@@ -72,10 +71,8 @@ static uint32_t looks_alone(void) {
 
 static int carry_out_prepared(struct prepared* p, const struct arguments* a, struct communicator* c) {
   if (c->may_tune) {
-    bool tuned = false;
-    const int error = tune(c, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), a->comm, &tuned);
+    const int error = tune(c, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), a->comm);
     if (error != MPI_SUCCESS) return error;
-    if (tuned) prepared_renew(p);
   }
   ++p->in_use;
   const int status = prepared_carry_out(p, c, a, looks_alone());

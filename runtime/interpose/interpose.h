@@ -295,8 +295,9 @@ int prepared_begin(const struct prepared* p, const struct communicator* c, const
                    isthmus_operation** operation);
 /* The same with its own operation, which is looked at so many times in vain. */
 int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks);
-/* Its algorithm may be another one from now on. */
-void prepared_renew(struct prepared* p);
+/* Algorithms may be others from now on, also of calls of other sizes: which calls are kept is not the same on all
+ * ranks. */
+void prepared_renew(struct communicator* c);
 /* Keeps what call_prepare() has made, if it can be used again. */
 void prepared_keep(struct communicator* c, const struct arguments* a, const struct call* call);
 void prepared_free(struct prepared* last); /* and all before it */

@@ -30,8 +30,13 @@ static bool alike(const struct prepared* p, const struct arguments* a) {
          p->received_in_place == (a->rbuf == MPI_IN_PLACE) && (!p->with_arrays || arrays_alike(p, a));
 }
 
+static void drop_operation(struct prepared* p) {
+  if (p->operation) isthmus_free(p->operation);
+  p->operation = NULL;
+}
+
 static void release(struct prepared* p) {
-  prepared_renew(p);
+  drop_operation(p);
   for (int i = 0; i < ARRAYS; ++i) free((void*)p->arrays[i].at);
   free((void*)p->call.counts);
   free(p);
@@ -79,9 +84,10 @@ int prepared_carry_out(struct prepared* p, const struct communicator* c, const s
   return isthmus_start_and_look(p->operation, prepared_buffer(p->input, a), prepared_buffer(p->output, a), looks);
 }
 
-void prepared_renew(struct prepared* p) {
-  if (p->operation) isthmus_free(p->operation);
-  p->operation = NULL;
+void prepared_renew(struct communicator* c) {
+  for (int k = 0; k < COLLECTIVES; ++k)
+    for (struct prepared* p = c->prepared[k]; p; p = p->next)
+      if (p->in_use == 0) drop_operation(p);
 }
 
 /* What means nothing in a call may be no type at all. */
