@@ -371,7 +371,9 @@ static inline int isthmus_mpi_sends_unasked(isthmus_mpi_wire* wire, int sends, i
   int ended = 0, verdict = 0;
   if (sends) {
     MPI_Isend(bytes, (int)count, MPI_BYTE, peer, 1, wire->comm, &requests[0]);
-    while (!verdict && MPI_Wtime() - begin < seconds) MPI_Testall(1, requests, &verdict, statuses);
+    /* Once in any case: this process may not have run meanwhile. */
+    do MPI_Testall(1, requests, &verdict, statuses);
+    while (!verdict && MPI_Wtime() - begin < seconds);
     MPI_Isend(&verdict, 1, MPI_INT, peer, 2, wire->comm, &requests[1]);
   } else {
     MPI_Irecv(&verdict, 1, MPI_INT, peer, 2, wire->comm, &requests[1]);
