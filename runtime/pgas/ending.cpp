@@ -91,6 +91,7 @@ extern "C" {
 int isthmus_begin_put_with(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
                            const isthmus_completion* completion) {
   return guarded_space(space, [&]() -> int {
+    space->outside("isthmus_begin_put_with");
     char* const to = space->near("isthmus_begin_put_with", rank, offset, bytes);
     const Ending ending("isthmus_begin_put_with", *space, rank, Wanted::with(completion));
     if (to != nullptr) {
