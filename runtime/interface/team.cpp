@@ -192,11 +192,10 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   made->counts.assign(call.counts, call.counts + call.counts_length);
   require(call.root < ranks, "root ", call.root, " does not exist: there are ", ranks, " ranks");
   plan(*made);
-  if (cache.size() >= most) {
-    const auto unused = std::find_if(cache.rbegin(), cache.rend(),
-                                     [](const auto& c) { return c->idle.size() == c->operations.size(); });
-    if (unused != cache.rend()) cache.erase(std::next(unused).base());
-  }
+  // What is under way or persistent stays, and takes no place from others.
+  const auto is_unused = [](const auto& c) { return c->idle.size() == c->operations.size(); };
+  if (static_cast<std::size_t>(std::count_if(cache.begin(), cache.end(), is_unused)) >= most)
+    cache.erase(std::next(std::find_if(cache.rbegin(), cache.rend(), is_unused)).base());
   cache.insert(cache.begin(), std::move(made));
   return *cache.front();
 }

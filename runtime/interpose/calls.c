@@ -212,8 +212,8 @@ static bool take_output(struct call* call, struct side s, bool begins, bool ends
 
 /* Numbers that Isthmus copies when a call begins. */
 static int64_t* numbers(int64_t n) {
-  static int64_t* room;
-  static int64_t most;
+  static _Thread_local int64_t* room; /* the lock may be given up before they are copied */
+  static _Thread_local int64_t most;
   if (n > most) {
     int64_t* larger = realloc(room, (size_t)(2 * n) * sizeof *room);
     if (!larger) return NULL;

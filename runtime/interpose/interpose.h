@@ -271,6 +271,7 @@ struct prepared {
   MPI_Op op;
   int root;
   bool sent_in_place, received_in_place, with_arrays;
+  bool any_stype, any_rtype;  /* it means nothing */
   struct ints arrays[ARRAYS]; /* those that mean something */
   size_t lengths[ARRAYS];
   bool for_ever;  /* of predefined handles alone */

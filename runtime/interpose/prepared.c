@@ -25,9 +25,10 @@ static bool arrays_alike(const struct prepared* p, const struct arguments* a) {
 }
 
 static bool alike(const struct prepared* p, const struct arguments* a) {
-  return p->scount == a->scount && p->rcount == a->rcount && p->stype == a->stype && p->rtype == a->rtype &&
-         p->op == a->op && p->root == a->root && p->sent_in_place == (a->sbuf == MPI_IN_PLACE) &&
-         p->received_in_place == (a->rbuf == MPI_IN_PLACE) && (!p->with_arrays || arrays_alike(p, a));
+  return p->scount == a->scount && p->rcount == a->rcount && (p->any_stype || p->stype == a->stype) &&
+         (p->any_rtype || p->rtype == a->rtype) && p->op == a->op && p->root == a->root &&
+         p->sent_in_place == (a->sbuf == MPI_IN_PLACE) && p->received_in_place == (a->rbuf == MPI_IN_PLACE) &&
+         (!p->with_arrays || arrays_alike(p, a));
 }
 
 static void drop_operation(struct prepared* p) {
@@ -159,6 +160,8 @@ void prepared_keep(struct communicator* c, const struct arguments* a, const stru
                          .sent_in_place = a->sbuf == MPI_IN_PLACE,
                          .received_in_place = a->rbuf == MPI_IN_PLACE,
                          .with_arrays = with_arrays,
+                         .any_stype = !reduces(a->kind) && !call_gives(a, c),
+                         .any_rtype = !reduces(a->kind) && !call_gets(a, c),
                          .input = input,
                          .output = output,
                          .reduction = call->reduction,

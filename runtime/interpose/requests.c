@@ -134,13 +134,23 @@ static void release(struct request* r) {
 }
 
 /* ---- a collective that is under way ---- */
+/* Whether a call that does not wait has a copy of a type, which no later one can have. */
+static bool copies_types(const struct arguments* a) {
+  const MPI_Datatype types[] = {a->stype, a->rtype};
+  for (int i = 0; i < 2 && !reduces(a->kind); ++i)
+    if (types[i] != MPI_DATATYPE_NULL && !type_of(types[i]).named) return true;
+  return false;
+}
+
 static int begin_call(struct request* r) {
   struct call* call = &r->call;
   if (!call_prepare(call, &r->arguments, r->comm, &r->reduction)) {
     say("not enough memory for a collective");
     PMPI_Abort(MPI_COMM_WORLD, 1);
   }
-  if (!call->call.combine) prepared_keep(r->comm, &r->arguments, call);
+  const bool ordered = process.reproducible && reduces(r->arguments.kind);
+  if (!call->call.combine && !ordered && (r->persistent || !copies_types(&r->arguments)))
+    prepared_keep(r->comm, &r->arguments, call);
   return isthmus_begin(r->comm->team, &call->call, call->input, call->output, &r->operation);
 }
 

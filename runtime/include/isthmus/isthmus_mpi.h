@@ -385,16 +385,17 @@ static inline int isthmus_mpi_sends_unasked(isthmus_mpi_wire* wire, int sends, i
 }
 
 /* isthmus_wire.piece: the most of these sizes that the library sends unasked between the first two nodes, where a
- * message takes so long there (1.2 GB/s) that it does not matter if it is several; on a faster network it would.
- * Collective. */
-static inline uint64_t isthmus_mpi_piece(isthmus_mpi_wire* wire, const uint32_t* nodes, int rank, int ranks) {
+ * message takes so long there (1.2 GB/s) that it does not matter if it is several; on a faster network it would. What
+ * is so slow has a name, too: it is known as a network. Collective. */
+static inline void isthmus_mpi_find_piece(isthmus_mpi_wire* wire, const uint32_t* nodes, int rank, int ranks,
+                                          isthmus_wire* out) {
   const uint64_t tried = 128 << 10, pieces[] = {60 << 10, 28 << 10, 12 << 10, 4 << 10};
   void* const bytes = calloc(1, (size_t)tried);
-  uint64_t piece = 0;
+  uint64_t found[2] = {0, 0}; /* the piece, and whether it is slow */
   double took = 0;
-  int other = 1, turn, slow;
+  int other = 1, turn;
   while (nodes != NULL && other < ranks && nodes[other] == nodes[0]) ++other;
-  if (other >= ranks) return free(bytes), 0;
+  if (other >= ranks) return free(bytes);
   if (rank == 0 || rank == other) {
     const int peer = rank == 0 ? other : 0;
     /* The first time they connect. */
@@ -404,14 +405,15 @@ static inline uint64_t isthmus_mpi_piece(isthmus_mpi_wire* wire, const uint32_t*
       isthmus_mpi_pass(wire, rank != 0, peer, bytes, tried);
       took = MPI_Wtime() - begin;
     }
-    slow = 2 * (double)tried < 1.2e9 * took;
-    isthmus_mpi_pass(wire, rank == 0, peer, &slow, sizeof slow);
-    for (turn = 0; slow && piece == 0 && turn < (int)(sizeof pieces / sizeof *pieces); ++turn)
-      if (isthmus_mpi_sends_unasked(wire, rank == 0, peer, bytes, pieces[turn], took + 1e-3)) piece = pieces[turn];
+    found[1] = 2 * (double)tried < 1.2e9 * took;
+    isthmus_mpi_pass(wire, rank == 0, peer, found, sizeof found);
+    for (turn = 0; found[1] && found[0] == 0 && turn < (int)(sizeof pieces / sizeof *pieces); ++turn)
+      if (isthmus_mpi_sends_unasked(wire, rank == 0, peer, bytes, pieces[turn], took + 1e-3)) found[0] = pieces[turn];
   }
   free(bytes);
-  MPI_Bcast(&piece, 1, MPI_UINT64_T, 0, wire->comm);
-  return piece;
+  MPI_Bcast(found, 2, MPI_UINT64_T, 0, wire->comm);
+  out->piece = found[0];
+  if (found[1]) out->name = "MPI";
 }
 
 /* A wire between the ranks of a communicator, over a copy of it. `nodes`: of each rank, see isthmus_wire. Collective.
@@ -439,7 +441,7 @@ static inline int isthmus_wire_mpi(MPI_Comm comm, const uint32_t* nodes, isthmus
   out->poll = isthmus_mpi_poll;
   out->error = isthmus_mpi_error;
   out->close = isthmus_mpi_close;
-  out->piece = isthmus_mpi_piece(wire, nodes, rank, ranks);
+  isthmus_mpi_find_piece(wire, nodes, rank, ranks, out);
   out->open_window = isthmus_mpi_open_window;
   out->close_window = isthmus_mpi_close_window;
   out->put = isthmus_mpi_put;
