@@ -140,6 +140,7 @@ void isthmus_space::reach_far(std::uint64_t packed) {
 }
 
 isthmus_space::~isthmus_space() {
+  joint = Joint();  // chains that nobody waited for use recipes of boards
   far = nullptr;
   if (!started_) return;
   team.beside->erase(beside_);

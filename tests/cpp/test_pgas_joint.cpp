@@ -539,6 +539,21 @@ TEST_CASE("thousands of collectives by put and get, many under way") {
   }
 }
 
+TEST_CASE("a space is left with a collective that was begun and never waited for") {
+  on_ranks(3, [](Rank& own) {
+    std::uint64_t place = 0;
+    own.done(isthmus_allocate_all(own.space, 64, &place), "allocate");
+    isthmus_event event = 0;
+    isthmus_manner manner{};
+    manner.size = sizeof manner;
+    manner.enter = manner.leave = ISTHMUS_SYNC_NONE;
+    manner.algorithm = "linear,access=put";
+    manner.event = &event;
+    own.barrier();
+    own.done(isthmus_broadcast(own.space, &manner, place, 0, place, 8), "broadcast");
+  });
+}
+
 TEST_CASE("wrong collectives on a space are refused in words") {
   on_ranks(3, [](Rank& own) {
     const auto says = [&](int status, const char* words) {
