@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "runtime/choice/choice.hpp"
+#include "runtime/choice/chooser.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/pgas/direct.hpp"
 
@@ -123,9 +124,13 @@ void Board::plan(isthmus_team& team, Recipe& recipe) {
   const bool asks = !recipe.enters && call.enter != ISTHMUS_SYNC_NONE;
   Access access = given.access;
   if (access == Access::any) access = usual_access(call, asks);
-  if (access == Access::message || ranks() > most_ranks) return;
+  const bool gathers_all = kind == schedule::CollectiveKind::allgather;
+  const bool in_pairs = gathers_all || kind == schedule::CollectiveKind::alltoall;
+  if (access == Access::message || ranks() > (in_pairs ? most_in_pairs : most_ranks)) return;
   const schedule::Access by = access == Access::put ? schedule::Access::put : schedule::Access::get;
-  plan_by(recipe, text.empty() ? "linear" : recipe.by, by);
+  // A linear gather-all goes through rank 0, which would copy everything to all others.
+  const std::string usual = gathers_all ? usual_choice(kind, ranks(), call.count) : "linear";
+  plan_by(recipe, text.empty() ? usual : recipe.by, by);
 }
 
 void Board::plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access) {

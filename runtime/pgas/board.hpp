@@ -58,7 +58,8 @@ class Lines {
 
 class Board {
  public:
-  static constexpr Rank most_ranks = 256;  ///< as everyone makes the schedules of all
+  static constexpr Rank most_ranks = 256;    ///< as everyone makes the schedules of all,
+  static constexpr Rank most_in_pairs = 64;  ///< which grow with the square where all have blocks for all
 
   /// All ranks of the team are near. `number`: see Segments::board().
   Board(const Segments& segments, isthmus_team& team, const std::vector<Rank>& in_space, std::uint32_t number);
