@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus import ProgramBuilder
 from isthmus.errors import InvalidInput
-from isthmus.extrapolation import Blueprint, deviation, difference, fit, generate, text, volumes
+from isthmus.extrapolation import Blueprint, boxes, deviation, difference, fit, generate, text, volumes
 from isthmus.extrapolation.charts import Grid
 from isthmus.extrapolation.formulas import variables
 from isthmus.extrapolation.rules import Windows
 from isthmus.extrapolation.text import parse_text, rule
+from isthmus.extrapolation.where import Data, Where
 from isthmus.schedule.event import SENDS, EventKind
 
 CUBE = Grid((0, 1, 2))
@@ -91,6 +94,41 @@ def test_points_that_recordings_do_not_tell_are_said() -> None:
     assert "extents do not divide" in generate(blueprint, 125).origin
     more = fitted(make, (8, 27, 64, 125))
     assert difference(make(125), generate(more, 125)) is None
+
+
+@pytest.mark.parametrize("reach", [3.22, 3.78])
+def test_layers_that_end_near_a_cut_are_said(reach: float) -> None:
+    """As far as recordings know a layer may end at the cut itself, or just behind it; at 125 ranks it does not."""
+    make = atoms(23, 0.0, reach, 1)
+    made = generate(fitted(make), 125)
+    assert difference(make(125), made) is not None
+    assert "extents do not divide" in made.origin
+
+
+def single(values: dict[int, int]) -> list[Data]:
+    """One number of all ranks in each run."""
+    return [
+        Data(Where(variables(ranks, {}), *(np.arange(ranks) * i for i in (1, 0, 0))), np.full(ranks, value))
+        for ranks, value in values.items()
+    ]
+
+
+def test_few_numbers_are_no_law() -> None:
+    """By chance 23 / 7 of the points of some box are there: thousands of boxes are tried."""
+    found = boxes.find(single({8: 8 * 210, 27: 8 * 171, 64: 8 * 122}), [Grid((0, 1))], [])
+    assert found is None or found.label == "fitted"
+    # Recordings of one number of ranks tell nothing of others.
+    same = [one for _ in range(3) for one in single({64: 600})]
+    assert boxes.find(same, [CUBE], []) is None
+
+
+def test_long_sides_take_no_longer() -> None:
+    """Sides of prime length have a cut at every fraction."""
+    rng = np.random.default_rng(1)
+    data = [Data(one.where, 8 * rng.integers(1000, 1040, one.where.ranks)) for one in single({31: 1, 61: 1, 509: 1})]
+    begin = time.process_time()
+    assert boxes.find(data, [Grid((0, 1))], []) is None
+    assert time.process_time() - begin < 5
 
 
 def test_faces_with_layers_on_any_box() -> None:

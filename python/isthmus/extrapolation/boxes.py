@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations, product
-from math import gcd, lcm
+from math import gcd, lcm, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,10 +30,14 @@ _TOTALS = 24
 _PARTS = 8
 #: Ways to cut one side that are tried with those to cut the others.
 _WAYS = 6
+#: Distances behind a cut that are tried: where there are more, the sides are long, only those at the cut itself.
+_DISTANCES = 64
 #: Cuts at which windows begin and end, counted from a part.
 _PARTS_OF = ((0, 1), (0, 0), (1, 1), (-1, 0), (1, 2), (-1, -1), (2, 2))
 #: Relative error of a rule that rounds, at most.
 _ERROR = 0.01
+#: Bits that numbers must tell so that a rule that rounds is no chance: thousands of windows are tried.
+_BITS = 14
 
 
 @dataclass(eq=False)
@@ -71,7 +75,7 @@ def find(
     step : tuple of (Grid, sequence of int), optional
         The grid of the peer and the step to it: windows along it are taken where nothing else explains the runs.
     """
-    if len(data) < 3 or any(one.values.min() <= 0 for one in data):
+    if len({one.where.ranks for one in data}) < 3 or any(one.values.min() <= 0 for one in data):
         return None
     order = step[0].order if step else ()
     across = [axis for axis, one in enumerate(step[1]) if one] if step else []
@@ -197,6 +201,8 @@ def _ways(runs: Sequence[_Run], axis: int, lines: Sequence[tuple[Numbers, bool]]
     sides = [run.sides[axis] for run in runs]
     cuts = sorted({1 - Fraction(total * place % side, side) for side in set(sides) for place in range(side)})
     intervals = list(zip([Fraction(0), *cuts[:-1]], cuts, strict=True))
+    if len(intervals) > _DISTANCES:
+        intervals = [intervals[0], intervals[-1]]
     whole = constant(total)
     at = [
         {(part, i): End(part, *interval).at(total, side, np.arange(side))
@@ -250,12 +256,20 @@ def _fits(
     for checked in (None, 0, 1):
         for made in _checked(runs, grid, windows, unit, part, checked, total):
             if all((made(run.data.where) == run.data.values).all() for run in runs):
-                return (0.0, float(along), float(layers), float(len(made.windows))), made
+                sure = _told(runs) >= _BITS
+                score = 0.0 if sure else 1.0, float(along), float(layers), float(len(made.windows))
+                return score, made if sure else replace(made, label="fitted")
     if relative > _ERROR:
         return None
     return (1.0, float(along), float(layers), float(len(windows))), Windows(
         unit, part, grid, tuple(windows), None, "fitted"
     )
+
+
+def _told(runs: Sequence[_Run]) -> float:
+    """Bits of the different numbers of runs but for one, which gives the part of the points that is there."""
+    least = min(int(run.count.min()) for run in runs)
+    return (sum(len(np.unique(run.count)) for run in runs) - 1) * log2(max(least, 1))
 
 
 def _points(run: _Run, windows: Sequence[Window], total: int) -> Numbers:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .charts import Grid, chart_of
-from .formulas import Formula, parse
+from .formulas import Formula, check, parse
 
 if TYPE_CHECKING:
     from .where import Numbers, Where
@@ -51,9 +51,12 @@ class End:
         further = rest * distance.denominator > side * (distance.denominator - distance.numerator)
         return np.asarray(whole + further, np.int64)
 
-    def unsure(self, total: int, side: int) -> bool:
-        """Whether recordings do not tell how many points there are, where sides have this length."""
-        if self.high - self.low < 1 and (self.low == 0 or self.high == 1):
+    def unsure(self, total: int, side: int, plain: bool) -> bool:
+        """Whether recordings do not tell how many points there are, where sides have this length.
+
+        ``plain``: the window is a part without layers, which ends at the cut itself where that is possible.
+        """
+        if plain and self.high - self.low < 1 and (self.low == 0 or self.high == 1):
             return False
         cuts = {1 - Fraction(total * place % side, side) for place in range(min(side, total % side and side))}
         return any(self.low < cut < self.high for cut in cuts)
@@ -71,6 +74,12 @@ class Window:
     begin: End
     end: End
     more: int = 0
+
+    def unsure(self, total: int, side: int) -> bool:
+        """Whether recordings do not tell how many points there are, where sides have this length."""
+        one, other = self.begin, self.end
+        plain = one.part != other.part and not self.more and (one.low, one.high) == (other.low, other.high)
+        return one.unsure(total, side, plain) or other.unsure(total, side, plain)
 
     def corner(self, total: int, side: int, place: Numbers) -> Numbers:
         """The first point, by place, but for a constant."""
@@ -106,8 +115,8 @@ class Windows:
         points, corner = np.ones(len(where.rank), np.int64), np.zeros(len(where.rank), np.int64)
         for one in self.windows:
             side = sides[one.axis]
-            total = where.whole(one.total, one.total(where.variables))
-            if one.begin.unsure(total, side) or one.end.unsure(total, side):
+            total = where.whole(one.total, check(one.total, where.variables, what))
+            if one.unsure(total, side):
                 where.doubts.add("divide")
             every = np.arange(side)
             points = points * one(total, side, every)[place[one.axis]]
