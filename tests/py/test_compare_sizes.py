@@ -267,6 +267,12 @@ def test_roofline_is_said_and_falls_back_to_bytes() -> None:
     assert "(without flops, for ring:4" in words
     share = 64e7 / (30.946e9 / 8)
     assert found.computing([silent], red, [None])[0] == computing([silent], red, (share, share), [None])[0]
+    # Counters that found nothing are none: all would be bound by memory.
+    none = Roofline.of(counted(("flops", "cache-misses"), [1.0], [0], [10**7]))
+    assert none is not None
+    one, words = none.computing([cielo], red, [None])
+    assert one == computing([cielo], red, (share, share), [None])[0]
+    assert words.startswith("roofline of counted bytes (the counters of flops found none): ")
     # Flops alone do not say what goes by memory.
     assert Roofline.of(counted(("flops",), [1.0], [10**9])) is None
     assert Roofline.of(counted(("flops", "cache-misses"), [0.0], [0], [0])) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,15 @@ def test_cycles_in_pieces_take_as_long(text: str, machine: str) -> None:
     assert ran.makespan_ps == pytest.approx(isthmus.simulate(whole, there).makespan_ps, rel=5e-3)
 
 
+def test_parts_are_not_negative() -> None:
+    """Equal pieces differ by more than is computed here."""
+    found, given = read("sage:ranks=27,steps=1,compute=10us")
+    ran = InPieces(found.pieces(found.values(given)), isthmus.load("cielo"), None, 1.0, {})
+    parts = ran.parts(0.0)
+    assert min(parts.amounts.values()) >= 0
+    assert sum(parts.amounts.values()) == ran.makespan_ps
+
+
 #: Skeletons with more ranks than parts of their problem, and the parts.
 IDLE = {
     "cholesky:ranks=32,points=256,panel=64": "4 columns of tiles for 32 ranks: 28 have none",
@@ -116,7 +126,7 @@ def test_enough_parts_say_nothing(name: str) -> None:
     assert not found.origin
 
 
-def test_commands_say_that_ranks_have_no_part(capsys: Any) -> None:
+def test_commands_say_that_ranks_have_no_part(capsys: Any, tmp_path: Path) -> None:
     text = "fft:ranks=64,points=16,pencils=0,steps=1"
     words = IDLE["fft:ranks=64,points=16,pencils=0"]
     for file in ([text], ["--example", text]):
@@ -125,6 +135,10 @@ def test_commands_say_that_ranks_have_no_part(capsys: Any) -> None:
         assert json.loads(out)["origin"] == {text: words}
         assert err == f"isthmus: note: {text}: {words}\n"
     main(["show", text, "--json"])
+    assert json.loads(capsys.readouterr().out)["origin"] == words
+    file = str(tmp_path / "fft.h5")
+    skeleton(text).save(file)
+    main(["show", file, "--json"])
     assert json.loads(capsys.readouterr().out)["origin"] == words
     main(["compare", "fft:points=16,pencils=0,steps=1", "--machine", "eos", "--machine", "cielo",
                  "--ranks", "16,64", "--strong"])  # fmt: skip

@@ -40,6 +40,8 @@ _EXCERPT = 1_000_000
 _HIDE_WHOLE, _HIDE_EXCERPT = 300_000, 150_000
 #: Operations of the pieces in which parameters of MPI are looked for in a program that is simulated in pieces.
 _SETTINGS_EXCERPT = 500_000
+#: Operations of such pieces at most: where collectives are far apart, pieces are as long.
+_SETTINGS_MOST = 5_000_000
 #: Simulations of the first machine and of each of the others, about; for the bar of progress.
 _FIRST, _FIRST_PIECES, _OTHERS = 40, 12, 6
 #: Programs with more operations, about, are simulated piece by piece.
@@ -176,7 +178,7 @@ def advise(
     looked = first.timeline if len(first.timeline.schedule) == first.operations else None
     if looked is None and isinstance(what, Program):
         some = excerpt(what, round(_SETTINGS_EXCERPT / first.operations * len(what)))
-        if some is not None:
+        if some is not None and len(some) / len(what) * first.operations <= _SETTINGS_MOST:
             t = simulate(some, loaded[0], placements[0], collectives=collectives, record="ops", **options)
             looked = t if t.makespan > 0 and t.deadlock is None else None
             simulations += 1

@@ -34,7 +34,9 @@ def print_json(value: Any) -> None:
     if marks and isinstance(value, dict):
         for what, origin in marks.items():
             key = "extrapolated" if origin.startswith(("extrapolated", "interpolated")) else "origin"
-            value = {**value, key: value.get(key, {}) | {what: origin}}
+            known = value.get(key, {})
+            # A program says in its summary itself where it comes from.
+            value = {**value, key: known | {what: origin}} if isinstance(known, dict) else value
     try:
         text = json.dumps(value, indent=2, default=_plain, allow_nan=False)
     except ValueError:

@@ -204,6 +204,11 @@ class InPieces:
                 sums["bandwidth" if of == number else "computation"] += until - finish
                 until = finish
         sums["bandwidth"] += until
+        if sums["computation"] < 0:
+            # What equal pieces differ by is more than is computed.
+            most = max(sums, key=lambda name: sums[name])
+            sums[most] += sums["computation"]
+            sums["computation"] = 0
         mean = sum(self._computes[key] for key in self._pieces.keys) // self._pieces.ranks
         return finished(sums, mean, memory, self.makespan_ps)
 

@@ -187,10 +187,12 @@ class Roofline:
         names = [reference.name, *(machine.name for machine in machines)]
         _need("memory", True, [home, *there], names, "memory_bandwidth")
         silent = next((n for n, one in zip(names, [home, *there], strict=True) if not one.flops), None)
-        if self.flops is None or silent is not None:
+        if self.flops is None or not self.flops.any() or silent is not None:
             share = min(1.0, float(self.bytes.sum()) / (home.memory or 1.0) / float(self.seconds.sum()))
             found, words = computing(machines, reference, (share, share), busy)
-            why = "flops were not" if self.flops is None else f"without flops, for {silent} does not say its peak rate"
+            why = f"without flops, for {silent} does not say its peak rate"
+            if self.flops is None or not self.flops.any():
+                why = "flops were not" if self.flops is None else "the counters of flops found none"
             return found, f"roofline of counted bytes ({why}): {words}"
         weight = self.seconds / self.seconds.sum()
         by_flops, by_bytes = self._roof(home)

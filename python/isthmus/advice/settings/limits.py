@@ -144,8 +144,8 @@ class MpiSettings:
     memory : MpiMemory or None
         As measured on the machine.
     excerpt : float or None
-        Part of the operations in which all this was looked for, where the program is too large; seconds are those of
-        the whole program. Queues may be longer in the rest.
+        Part of the operations in which all this was looked for, where the program is too large; seconds and messages
+        that are sent otherwise are those of the whole program. Queues may be longer in the rest.
     """
 
     queues: Queues
@@ -166,7 +166,8 @@ class MpiSettings:
 
         def longer(one: EagerLimit) -> EagerLimit:
             return replace(
-                one, time=times * one.time, saving=times * one.saving, copies=times * one.copies,
+                one, messages=round(one.messages / part), time=times * one.time, saving=times * one.saving,
+                copies=times * one.copies,
                 unaided=None if one.unaided is None else times * one.unaided,
                 requested=None if one.requested is None else times * one.requested,
             )  # fmt: skip

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .....html.markup import Row, Section, paragraph, table
-from ...settings_words import LIMITS, QUEUES, buffers_words, limit_rows, memory_words, queue_rows, unexpected_words
+from ...settings_words import (
+    LIMITS,
+    QUEUES,
+    buffers_words,
+    excerpt_words,
+    limit_rows,
+    memory_words,
+    queue_rows,
+    unexpected_words,
+)
 
 if TYPE_CHECKING:
     from ....advice import Advice
@@ -17,7 +26,7 @@ def settings(advice: Advice) -> Section | None:
     found = p.settings
     if found is None or not found.queues.messages:
         return None
-    body = paragraph(unexpected_words(found))
+    body = paragraph(" ".join(words for words in (unexpected_words(found), excerpt_words(found)) if words))
     queues: list[Row] = [list(row) for row in queue_rows(found)]
     body += table(["", *QUEUES[1:]], queues, sort=False)
     for words in (buffers_words(found), memory_words(p)):
