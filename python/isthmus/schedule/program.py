@@ -78,8 +78,8 @@ class Program(Tabular):
     recording : Recording or None
         What was measured, if the program was recorded. It is ignored when programs are compared for equality.
     origin : str
-        What is to be said beside results, as a sentence: from where a program was extrapolated, or that a skeleton has
-        no work for some of its ranks. It is ignored when programs are compared.
+        What is to be said beside results, as a sentence: from where a program was extrapolated, or that the problem of
+        a skeleton has no part for some of its ranks. It is ignored when programs are compared.
 
     Raises
     ------
