@@ -94,7 +94,7 @@ class Board {
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(begins_.size()); }
 
  private:
-  static constexpr std::size_t most_recipes = 64;
+  static constexpr std::size_t most_recipes = 256;
 
   void plan(isthmus_team& team, Recipe& recipe);
   void plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access);

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/error.hpp"
@@ -102,11 +103,20 @@ int Joint::wait(Under& under) {
 }
 
 int Joint::wait(Chain& chain) {
+  // What came meanwhile and was wrong is said when this rank has done its part, which others count on.
+  std::exception_ptr thrown;
   for (std::uint32_t looks = 0;;) {
     // What it waits for may be flags, which cost less to look at than all else that may have come.
-    for (int i = 0; i == 0 || (i < 32 && chain.is_between()); ++i)
-      if (chain.go_on()) return chain.status();
-    idle(chain.team(), looks);
+    for (int i = 0; i == 0 || (i < 32 && chain.is_between()); ++i) {
+      if (!chain.go_on()) continue;
+      if (thrown) std::rethrow_exception(thrown);
+      return chain.status();
+    }
+    try {
+      idle(chain.team(), looks);
+    } catch (...) {
+      if (!thrown) thrown = std::current_exception();
+    }
   }
 }
 

@@ -149,10 +149,10 @@ def summa(
     """Panels of A go along the rows of a grid of ranks, those of B along its columns, then they are multiplied."""
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     rows, columns = square(ranks)
-    shared_out(b, min(rows, points) * min(columns, points), "blocks of the matrices")
     (row, _), (column, _) = rows_and_columns(b, Box((rows, columns)))
     panels = -(-points // panel)
     high, wide = -(-points // rows), -(-points // columns)
+    shared_out(b, -(-points // high) * -(-points // wide), "blocks of the matrices")
     for _ in range(steps):
         begun = 0
 
