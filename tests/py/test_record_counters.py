@@ -269,7 +269,7 @@ def test_traces_of_version_2_have_no_counters_and_no_note(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("cycles,flops", "'flops' is unknown: must be one of off, cycles, instructions,"),
+        ("cycles,bytes", "'bytes' is unknown: must be one of off, cycles, instructions,"),
         ("cycles,cycles", "'cycles' is given twice"),
         ("", "'' is unknown"),
         ("cycles,instructions,branches,page-faults,cpu-clock", "at most 4 can be counted at a time"),

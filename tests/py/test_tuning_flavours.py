@@ -71,8 +71,11 @@ def test_a_table_keeps_flavours_and_a_program_follows_them(tmp_path: Path) -> No
         schedule = isthmus.lower(builder.build(), collectives=table)
         schedule.validate()
         alone = isthmus.collective("bcast", ranks=8, bytes=100_000, algorithm=choice.argument)
-        # What follows in a program waits until accesses have ended, which nobody is told at a loose exit.
-        told = {**flavour, "sync": "none-my"} if "sync" in flavour else flavour
+        # What follows in a program waits until accesses have ended, which nobody is told at a loose exit; and data that
+        # are got come from what was before, which a loose entry takes to be there.
+        told = (
+            {**flavour, "sync": "my-my" if flavour["access"] == "get" else "none-my"} if "sync" in flavour else flavour
+        )
         follows = isthmus.collective("bcast", ranks=8, bytes=100_000, algorithm=Choice("binomial", told).argument)
         assert isthmus.simulate(schedule, LEVEL).makespan == isthmus.simulate(follows, LEVEL).makespan
         assert isthmus.simulate(alone, LEVEL).makespan == pytest.approx(
