@@ -11,6 +11,7 @@
 #include "runtime/collectives/collective_program.hpp"
 #include "runtime/collectives/operators.hpp"
 #include "runtime/executor/shorten.hpp"
+#include "runtime/interface/recent.hpp"
 #include "runtime/interface/status.hpp"
 #include "schedule/names.hpp"
 
@@ -177,13 +178,8 @@ std::uint32_t isthmus_team::find_member(Rank of_transport) const {
 
 Cached& isthmus_team::find(const isthmus_call& call) {
   const std::size_t element_bytes = element_bytes_of(call);
-  for (std::size_t i = 0; i < cache.size(); ++i) {
-    if (!cache[i]->serves(call, element_bytes, tables)) continue;
-    if (i > 0)
-      std::rotate(cache.begin(), cache.begin() + static_cast<std::ptrdiff_t>(i),
-                  cache.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    return *cache.front();
-  }
+  const auto serves = [&](const Cached& one) { return one.serves(call, element_bytes, tables); };
+  if (Cached* const found = find_recent(cache, serves)) return *found;
   auto made = std::make_unique<Cached>();
   made->call = call;
   made->element_bytes = element_bytes;
@@ -192,12 +188,8 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   made->counts.assign(call.counts, call.counts + call.counts_length);
   require(call.root < ranks, "root ", call.root, " does not exist: there are ", ranks, " ranks");
   plan(*made);
-  // What is under way or persistent stays, and takes no place from others.
-  const auto is_unused = [](const auto& c) { return c->idle.size() == c->operations.size(); };
-  if (static_cast<std::size_t>(std::count_if(cache.begin(), cache.end(), is_unused)) >= most)
-    cache.erase(std::next(std::find_if(cache.rbegin(), cache.rend(), is_unused)).base());
-  cache.insert(cache.begin(), std::move(made));
-  return *cache.front();
+  return add_recent(cache, std::move(made), most,
+                    [](const Cached& one) { return one.idle.size() == one.operations.size(); });
 }
 
 /// The schedule by an algorithm as tables write it.

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "runtime/choice/choice.hpp"
 #include "runtime/choice/chooser.hpp"
+#include "runtime/interface/recent.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/pgas/direct.hpp"
 
@@ -89,24 +90,14 @@ Board::Board(const Segments& segments, isthmus_team& team, const std::vector<Ran
 Board::~Board() = default;
 
 Recipe& Board::find(isthmus_team& team, const isthmus_call& call) {
-  for (std::size_t i = 0; i < recipes_.size(); ++i) {
-    if (!serves(*recipes_[i], call, team.decisions())) continue;
-    if (i > 0)
-      std::rotate(recipes_.begin(), recipes_.begin() + static_cast<std::ptrdiff_t>(i),
-                  recipes_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    return *recipes_.front();
-  }
+  const auto suits = [&](const Recipe& one) { return serves(one, call, team.decisions()); };
+  if (Recipe* const found = find_recent(recipes_, suits)) return *found;
   auto made = std::make_unique<Recipe>();
   made->call = call;
   made->algorithm = call.algorithm == nullptr ? "" : call.algorithm;
   made->decisions = team.decisions();
   plan(team, *made);
-  if (recipes_.size() >= most_recipes) {
-    const auto unused = std::find_if(recipes_.rbegin(), recipes_.rend(), [](const auto& w) { return !w->is_used(); });
-    if (unused != recipes_.rend()) recipes_.erase(std::next(unused).base());
-  }
-  recipes_.insert(recipes_.begin(), std::move(made));
-  return *recipes_.front();
+  return add_recent(recipes_, std::move(made), most_recipes, [](const Recipe& one) { return !one.is_used(); });
 }
 
 void Board::plan(isthmus_team& team, Recipe& recipe) {
