@@ -1,10 +1,12 @@
 /* The process: from MPI_Init to MPI_Finalize, the ranks of its node, its one lock. */
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "interpose.h"
 
@@ -167,7 +169,18 @@ void process_session(MPI_Session session) {
 }
 #endif
 
+/* MPI_Finalize of MPICH on UCX over TCP (4.0.2 on 1.13) waits for an answer of each rank, which only a rank gives that
+ * looks for messages; whoever was answered no longer looks. A rank that looks before its own MPI_Finalize answers one
+ * that never answers it: so none begins before all have had their last message. */
+static void let_all_end(void) {
+#ifdef MPICH
+  enum { pause = 50000 }; /* microseconds, more than another process keeps a processor */
+  if (dlsym(RTLD_DEFAULT, "ucp_worker_progress")) usleep(pause);
+#endif
+}
+
 void process_end(void) {
+  const bool apart = process.several_nodes || !process.node.team || !process.node.concurrent;
   if (depth != 0 || !taking_on || process.sessions) return;
   taking_on = false;
   depth++;
@@ -179,9 +192,10 @@ void process_end(void) {
   communicators_end();
   agreed_end();
   reorder_end();
+  PMPI_Comm_free(&process.own);
   leave_team(&process.world);
   leave_team(&process.node);
-  PMPI_Comm_free(&process.own);
+  if (apart) let_all_end();
   depth--;
 }
 

@@ -14,7 +14,8 @@ static uint64_t fixed(uint32_t index) {
   return register_value;
 }
 
-/* The kernel takes the thread off the processor while the register is read: what it says then is none of this counter's. */
+/* The kernel takes the thread off the processor while the register is read: what it says then is none of this
+ * counter's. */
 static uint64_t moving(uint32_t index) {
   register_asked = index;
   if (!moves) return 7;

@@ -22,6 +22,7 @@ static void must(int holds, const char* words) {
 #ifdef WITHOUT_MPI
   abort();
 #else
+  usleep(300000); /* MPICH's mpirun may lose what was said just before */
   MPI_Abort(MPI_COMM_WORLD, 1);
 #endif
 }

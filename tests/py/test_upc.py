@@ -294,7 +294,7 @@ def test_reads_are_kept_only_where_nothing_can_change_them(
     for strip in ("1", "7", "1000"):
         environment = os.environ | {"ISTHMUS_TRANSPORT": "mpi", "ISTHMUS_UPC_STRIP": strip}
         command = [*launcher("openmpi", 2), "-x", "ISTHMUS_UPC_STRIP", "-x", "ISTHMUS_TRANSPORT", str(program)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
         assert (done.returncode, done.stdout) == (0, "right on 2\n")
 
 

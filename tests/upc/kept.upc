@@ -80,7 +80,7 @@ int main(void) {
     CHECK(sum() == 3 * ALL * round);
   }
   upc_barrier;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 4; ++round) {
     upc_lock(lock);
     long before = 0, after = 0;
     for (int i = 0; i < ALL; ++i) before += single[i];
@@ -91,7 +91,7 @@ int main(void) {
     upc_unlock(lock);
   }
   upc_barrier;
-  CHECK(sum() == 3L * ALL * (4 + 20 * THREADS));
+  CHECK(sum() == 3L * ALL * (4 + 4 * THREADS));
   upc_barrier;
   /* A strict flag says that the other thread has written. */
   if (MYTHREAD == 0) {

@@ -175,7 +175,8 @@ static inline void isthmus_mpi_find_piece(isthmus_mpi_wire* wire, const uint32_t
     isthmus_mpi_pass(wire, rank == 0, peer, found, sizeof found);
     for (turn = 0; found[1] && found[0] == 0 && turn < (int)(sizeof pieces / sizeof *pieces); ++turn)
       if (isthmus_mpi_sends_unasked(wire, rank == 0, peer, bytes, pieces[turn], took + 1e-3)) found[0] = pieces[turn];
-    /* MPICH 4.0.2 on UCX does not end where a rank leaves whose last messages had no answer. */
+    /* So that both have read all before one goes on: MPI_Finalize of MPICH 4.0.2 on UCX never ends where a rank is
+     * still looking for messages while another one is in it. */
     isthmus_mpi_pass(wire, rank != 0, peer, found, sizeof found);
   }
   free(bytes);
