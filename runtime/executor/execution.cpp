@@ -47,9 +47,11 @@ Execution::Execution(const Program& program)
     : program_(program), needs_(program.needs.size()), awaited_(awaited_in(program)), ready_(program.needs.size()) {}
 
 Status Execution::start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers,
-                        const Operator& op, bool computes, bool counted) {
+                        const Operator& op, bool computes, bool counted, bool named) {
   transport_ = &transport;
+  constexpr std::uint32_t not_of_programs = 1u << 31;
   context_ = context;
+  named_ = named ? not_of_programs : 0;
   operator_ = op;
   computes_ = computes;
   counted_ = counted;
@@ -78,7 +80,7 @@ void Execution::begin(std::uint32_t index) {
   const Step& step = program_.steps[index];
   if (trace_.begins != nullptr) trace_.begins[index] = nanoseconds();
   release(index, true);
-  const Key key{context_, step.comm, step.tag};
+  const Key key{context_, step.comm, step.tag | named_};
   switch (step.kind) {
     case OpKind::send:
       if (!transport_->send(step.peer, key, at(step.from_buffer, step.from), step.amount, {this, index, true})) return;

@@ -47,9 +47,9 @@ class Execution {
 
   /// Begins; `buffers`: where each buffer of the program is. `context` tells its messages from those of others that go
   /// on between the same ranks, and is the same on all ranks. Computation is waited for if `computes`. `counted`: the
-  /// context is one of those that Key says; otherwise another comm than 0 tells its messages apart.
+  /// context is one of those that Key says; otherwise another comm than 0, or `named`, tells its messages apart.
   Status start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers, const Operator& op,
-               bool computes = false, bool counted = true);
+               bool computes = false, bool counted = true, bool named = false);
   /// For puts and gets: where the memory of each peer begins that has the buffers of this rank at the same distance
   /// from its beginning, `own`.
   void reach(std::byte* const* peers, const std::byte* own) {
@@ -94,6 +94,7 @@ class Execution {
   std::size_t left_ = 0;              // steps that have not ended
   Transport* transport_ = nullptr;
   std::uint32_t context_ = 0;
+  std::uint32_t named_ = 0;  // bits of tags that no program has
   std::byte* buffers_[Program::no_buffer] = {};
   std::byte* const* peers_ = nullptr;
   const std::byte* own_ = nullptr;

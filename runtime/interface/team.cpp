@@ -348,17 +348,21 @@ int isthmus_team::start(isthmus_operation& operation, const void* input, void* o
   for (std::size_t i = 0; i < given.size(); ++i)
     require(given[i] != nullptr || operation.plan.program.buffers[i] == 0, i == 0 ? "input" : "output",
             " is NULL: this rank has ", operation.plan.program.buffers[i], " bytes there");
+  const std::uint64_t name = operation.call.name;
+  require(name <= UINT32_MAX, "name ", name, ": must be below 2^32");
   operation.under_way = true;
-  if (checks) checks->begin(operation, input, output, ++calls, place_of(caller));
+  if (name != 0) start_in(operation, static_cast<std::uint32_t>(name), input, output, true);
+  else if (checks) checks->begin(operation, input, output, ++calls, place_of(caller));
   else start_in(operation, context++, input, output);
   return state(operation);
 }
 
-void isthmus_team::start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output) {
+void isthmus_team::start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output,
+                            bool named) {
   // Buffers of input are only read, but for reduce_scatter in place, whose input the user lets change.
   std::byte* const buffers[] = {static_cast<std::byte*>(const_cast<void*>(input)), static_cast<std::byte*>(output),
                                 operation.scratch.data()};
-  operation.execution.start(transport, its_context, buffers, operation.combines, false, number == 0);
+  operation.execution.start(transport, its_context, buffers, operation.combines, false, number == 0 && !named, named);
 }
 
 int isthmus_team::state(isthmus_operation& operation) {

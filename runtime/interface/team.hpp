@@ -111,7 +111,8 @@ struct isthmus_team {
   void give_back(isthmus_operation& operation);
   /// `caller`: an address there, for the checking mode.
   int start(isthmus_operation& operation, const void* input, void* output, const void* caller);
-  void start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output);
+  void start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output,
+                bool named = false);
   std::uint32_t next_context() { return context++; }
   /// Nothing begins in this context.
   void leave_out(std::uint32_t its_context) {

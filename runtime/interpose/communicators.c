@@ -43,8 +43,7 @@ void communicator_drop(struct communicator* c) {
   for (int k = 0; k < COLLECTIVES; ++k) {
     for (int s = 0; s <= CLASSES; ++s) {
       tally_free(c->tallies[k][s]);
-      series_free(c->series[0][k][s]);
-      series_free(c->series[1][k][s]);
+      series_free(c->series[k][s]);
     }
     prepared_free(c->prepared[k]);
   }

@@ -146,8 +146,9 @@ struct communicator {
   uint64_t key;     /* no other communicator of a node with a rank of this one has it */
   bool compares;    /* calls that do not wait, too */
   struct tally* tallies[COLLECTIVES][CLASSES + 1];
-  struct series* series[2][COLLECTIVES][CLASSES + 1]; /* nonblocking, persistent */
-  struct prepared* prepared[COLLECTIVES];             /* the last calls of each kind that can be used again */
+  struct series* series[COLLECTIVES][CLASSES + 1]; /* of nonblocking calls */
+  uint32_t persistent;                             /* requests made */
+  struct prepared* prepared[COLLECTIVES];          /* the last calls of each kind that can be used again */
   struct order* orders[ORDERS];
 };
 void communicators_begin(void);
@@ -292,7 +293,7 @@ static inline void handle_freed(void) { __atomic_fetch_add(&handles_freed, 1, __
 struct prepared* prepared_call(struct communicator* c, const struct arguments* a);
 /* Begins it, which its operator must not be one of the MPI library for; returns what isthmus_begin() returns. */
 void* prepared_buffer(struct place place, const struct arguments* a);
-int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a,
+int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t name,
                    isthmus_operation** operation);
 /* The same with its own operation, which is looked at so many times in vain. */
 int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks);
@@ -329,7 +330,9 @@ void orders_free(struct communicator* c);
 /* ---- series.c: who carries out calls that do not wait ---- */
 enum turn_of { OURS, THEIRS, SIDES };
 struct series;
-struct series* series_of(struct communicator* c, enum form form, enum collective kind, int size_class);
+struct series* series_of(struct communicator* c, enum collective kind, int size_class);
+/* Of a persistent request alone, the `number`th of its communicator, which no other one has. */
+struct series* series_alone(const struct communicator* c, uint32_t number, enum collective kind, int size_class);
 enum turn_of series_turn(struct series* s, bool* timed);
 void series_free(struct series* s);
 /* A call that is timed. */
@@ -377,7 +380,8 @@ struct request {
   struct call call;
   isthmus_operation* operation;
   bool persistent, active, done, freed;
-  bool holds; /* types or operators that the program may free */
+  uint32_t number, starts; /* of a persistent one: the same on all ranks, which may start several in any order */
+  bool holds;              /* types or operators that the program may free */
   int error;
   /* The MPI library's own: of a call that is its turn; of a persistent one always, where both take turns. */
   MPI_Request theirs;

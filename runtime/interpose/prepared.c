@@ -72,9 +72,11 @@ void* prepared_buffer(struct place place, const struct arguments* a) {
   }
 }
 
-int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a,
+int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t name,
                    isthmus_operation** operation) {
-  return isthmus_begin(c->team, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
+  isthmus_call call = p->call;
+  call.name = name;
+  return isthmus_begin(c->team, &call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
 }
 
 int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks) {

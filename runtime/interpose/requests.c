@@ -75,6 +75,7 @@ static struct request* new_request(void) {
   r->persistent = r->active = r->done = r->freed = r->holds = r->by_theirs = false;
   r->theirs = MPI_REQUEST_NULL;
   r->series = NULL;
+  r->number = r->starts = 0;
   r->sample.series = NULL;
   r->error = MPI_SUCCESS;
   r->call.packed = r->call.pending = NULL;
@@ -124,6 +125,7 @@ static void free_put_off(void) {
 static void release(struct request* r) {
   take_out(r);
   sample_drop(&r->sample);
+  if (r->persistent) series_free(r->series);
   if (r->theirs != MPI_REQUEST_NULL) PMPI_Request_free(&r->theirs);
   call_release(&r->call);
   arguments_release(&r->arguments, r->comm);
@@ -142,6 +144,12 @@ static bool copies_types(const struct arguments* a) {
   return false;
 }
 
+/* Of a start: 0 where ranks start in the same order. What runs ahead keeps its order, so that names may come again. */
+static uint32_t name_of(const struct request* r) {
+  enum { STARTS = 12 };
+  return r->persistent ? (r->number << STARTS | (r->starts & ((1u << STARTS) - 1))) : 0;
+}
+
 static int begin_call(struct request* r) {
   struct call* call = &r->call;
   if (!call_prepare(call, &r->arguments, r->comm, &r->reduction)) {
@@ -151,12 +159,13 @@ static int begin_call(struct request* r) {
   const bool ordered = process.reproducible && reduces(r->arguments.kind);
   if (!call->call.combine && !ordered && (r->persistent || !copies_types(&r->arguments)))
     prepared_keep(r->comm, &r->arguments, call);
+  call->call.name = name_of(r);
   return isthmus_begin(r->comm->team, &call->call, call->input, call->output, &r->operation);
 }
 
 static int begin(struct request* r, const struct prepared* p) {
   r->call.to.blocks = 0;
-  const int status = p ? prepared_begin(p, r->comm, &r->arguments, &r->operation) : begin_call(r);
+  const int status = p ? prepared_begin(p, r->comm, &r->arguments, name_of(r), &r->operation) : begin_call(r);
   r->active = true;
   r->done = false;
   r->error = MPI_SUCCESS;
@@ -247,6 +256,7 @@ static int start_theirs(struct request* r, bool timed) {
 }
 
 int request_start(struct request* r) {
+  r->starts++;
   const struct prepared* p = prepared_apart(r->comm, &r->arguments);
   bool timed = false;
   int64_t own;
@@ -291,13 +301,18 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   if (c && !why && ordered && c->size > 1 && !reduction.exact && (c->size > 2 || reduction.of_program))
     why = "does not wait, in the order of the MPI library";
   if (c && !why && !c->concurrent) why = "does not wait, on several nodes without MPI_THREAD_MULTIPLE";
+  /* Numbers of those that are made come again when there have been a million. */
+  if (c && form == PERSISTENT) c->persistent = c->persistent == (1u << 20) - 1 ? 1 : c->persistent + 1;
   if (why) {
     count_left(form, a->kind, NO_CLASS, 0, why);
     return left(started, NULL, false);
   }
   int64_t own;
   const int size_class = class_of_call(p, a, c, &own);
-  struct series* series = c->compares && call_comparable(a->kind, c) ? series_of(c, form, a->kind, size_class) : NULL;
+  const bool compares = c->compares && call_comparable(a->kind, c);
+  struct series* series = !compares             ? NULL
+                          : form == NONBLOCKING ? series_of(c, a->kind, size_class)
+                                                : series_alone(c, c->persistent, a->kind, size_class);
   bool timed = false;
   if (series && form == NONBLOCKING && series_turn(series, &timed) == THEIRS) {
     count_theirs(form, a->kind, size_class, own, timed);
@@ -307,6 +322,7 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   }
   struct request* r = request_for(a, c, form);
   r->series = series;
+  r->number = c->persistent;
   if (!p) {
     r->reduction = reduction;
     /* Types of reductions stay as they are: operators are called with them. */

@@ -3,7 +3,8 @@
  * (tallies.c) the side follows from the number of the call, so that all ranks take the same one. But several such calls
  * may be under way at once, and what a wait for calls of both sides takes says nothing of either: the sides change
  * after several calls, and calls that met one of the other side do not count. Where too few are left, more calls follow
- * each other. The verdict is agreed on without waiting (agreed.c). */
+ * each other. Ranks may start persistent requests in any order, so each of these counts its own starts. The verdict is
+ * agreed on without waiting (agreed.c). */
 #include <stdlib.h>
 
 #include "interpose.h"
@@ -26,18 +27,27 @@ struct series {
 int samples_under_way;
 _Thread_local struct exposed exposed __attribute__((tls_model("initial-exec")));
 
-struct series* series_of(struct communicator* c, enum form form, enum collective kind, int size_class) {
-  struct series** s = &c->series[form == PERSISTENT][kind][size_class];
-  if (UNLIKELY(!*s)) {
-    *s = calloc(1, sizeof **s);
-    if (!*s) abort();
-    **s = (struct series){.from = QUIET, .pause = PAUSE, .block = FIRST_BLOCK, .ranks = (uint32_t)c->size};
-    (*s)->form = form;
-    (*s)->kind = kind;
-    (*s)->size_class = size_class;
-    (*s)->key = c->key << 9 | (uint64_t)kind << 4 | (uint64_t)size_class << 1 | (form == PERSISTENT);
-  }
+static struct series* new_series(const struct communicator* c, enum form form, enum collective kind, int size_class) {
+  struct series* s = calloc(1, sizeof *s);
+  if (!s) abort();
+  *s = (struct series){.from = QUIET, .pause = PAUSE, .block = FIRST_BLOCK, .ranks = (uint32_t)c->size};
+  s->form = form;
+  s->kind = kind;
+  s->size_class = size_class;
+  s->key = c->key << 9 | (uint64_t)kind << 4 | (uint64_t)size_class << 1 | (form == PERSISTENT);
+  return s;
+}
+
+struct series* series_of(struct communicator* c, enum collective kind, int size_class) {
+  struct series** s = &c->series[kind][size_class];
+  if (UNLIKELY(!*s)) *s = new_series(c, NONBLOCKING, kind, size_class);
   return *s;
+}
+
+struct series* series_alone(const struct communicator* c, uint32_t number, enum collective kind, int size_class) {
+  struct series* s = new_series(c, PERSISTENT, kind, size_class);
+  s->key += number * 0x9E3779B97F4A7C15u;
+  return s;
 }
 
 void series_free(struct series* s) { free(s); }

@@ -262,7 +262,9 @@ std::size_t RingTransport::poll(Token* ended, std::size_t most) {
       while (const Slot* slot = other.in.look()) {
         take(from, other, *slot);
         idle = false;
-        if (!failure().empty()) break;
+        // What nobody waits for yet stays in the ring, so that a sender that is ahead waits: to keep it would take
+        // fresh memory and another copy, and might not end before the sender does.
+        if (!failure().empty() || !expects(other)) break;
       }
       flush(from, other);
       if (is_active(other)) {

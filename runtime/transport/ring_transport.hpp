@@ -87,9 +87,9 @@ class RingTransport : public Transport {
   bool open(Peer& peer, Rank rank);
   bool open_bulk(BulkRing& ring, Rank from, Rank to);
   void activate(Rank rank);
-  [[nodiscard]] static bool is_active(Peer& peer) {
-    return peer.owed > 0 || !peer.late.empty() || !peer.incoming.empty() || peer.box.awaits();
-  }
+  /// Whether something is to come from it.
+  [[nodiscard]] static bool expects(Peer& peer) { return peer.owed > 0 || !peer.incoming.empty() || peer.box.awaits(); }
+  [[nodiscard]] static bool is_active(Peer& peer) { return expects(peer) || !peer.late.empty(); }
   bool put(Rank to, Peer& peer, const Late& parcel);
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);

@@ -238,5 +238,35 @@ TEST_CASE("another number of bytes than the receiver expects is an error that sa
   }
 }
 
+/// Of messages that are sent one after the other: how many have gone at once before one has to wait.
+std::uint32_t gone_at_once(ThreadsTransport& sender, const Bytes& bytes, std::uint32_t& next) {
+  const std::uint32_t first = next;
+  while (sender.send(1, {next++, 0, 0}, bytes.data(), bytes.size(), {})) continue;
+  return next - first - 1;
+}
+
+TEST_CASE("a sender that is ahead waits: what nobody waits for yet is not taken out of the way") {
+  for (const std::size_t count : {std::size_t{8}, std::size_t{4000}}) {
+    CAPTURE(count);
+    ThreadsWorld world(2);
+    ThreadsTransport sender(world, 0), receiver(world, 1);
+    const Bytes sent(count);
+    Bytes received(count);
+    std::uint32_t next = 0;
+    runtime::Token tokens[64];
+    CHECK_FALSE(receiver.recv(0, {0, 0, 0}, received.data(), count, {}));
+    CHECK(gone_at_once(sender, sent, next) > 2);
+    CHECK(receiver.poll(tokens, 64) == 1);
+    CHECK(receiver.poll(tokens, 64) == 0);
+    CHECK(sender.poll(tokens, 64) + gone_at_once(sender, sent, next) <= 1);
+    std::uint32_t taken = 1;
+    for (std::uint32_t i = 1; i < next; ++i) {
+      taken += receiver.recv(0, {i, 0, 0}, received.data(), count, {}) || receiver.poll(tokens, 64) == 1 ? 1 : 0;
+      sender.poll(tokens, 64);
+    }
+    CHECK(taken == next);
+  }
+}
+
 }  // namespace
 }  // namespace isthmus::test

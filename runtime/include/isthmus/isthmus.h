@@ -243,6 +243,9 @@ typedef struct isthmus_call {
   uint32_t commutes;       /* not 0: operands of `combine` may change places, which allows more algorithms */
   isthmus_sync enter, leave;
   uint32_t apart; /* of bcast, not 0: the vector of the root is its `input`, and its `output` gets a copy */
+  /* 0: ranks begin the calls of a team in the same order. Otherwise below 2^32, the same on all ranks, and that of no
+   * other call under way: such calls begin in any order. They are not among those that isthmus_job.check compares. */
+  uint64_t name;
 } isthmus_call;
 
 /* A collective that is under way, or that may be started. */
