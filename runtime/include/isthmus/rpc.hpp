@@ -15,14 +15,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -30,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrivals.hpp"
 #include "future.hpp"
 #include "pgas.hpp"
 #include "serial.hpp"
@@ -48,7 +47,7 @@ class remote_calls final : public detail::engine {
   /// All ranks make it, from the same program, and destroy it before the space is left; the destructor waits until all
   /// calls have run.
   explicit remote_calls(isthmus_space* space)
-      : space_(space), most_(isthmus_most_payload(space)), arriving_(head().ranks) {
+      : space_(space), most_(isthmus_most_payload(space)), arrivals_(head().ranks) {
     check(isthmus_handle(space, handler, arrived, this));
     const std::int64_t program = detail::program_number();
     if (isthmus_barrier(space, &program) != ISTHMUS_DONE)
@@ -220,18 +219,6 @@ class remote_calls final : public detail::engine {
   using run_call = void (*)(remote_calls&, std::uint32_t from, std::uint64_t number, reader&);
   using take_result = void (*)(detail::state_base&, reader&);
 
-  /// Something that came and has not run; its bytes follow, or are in memory of their own.
-  struct item {
-    std::uint64_t head, offset, module;
-    std::byte* own;
-    std::size_t bytes;
-    std::uint32_t from;
-    [[nodiscard]] std::size_t size() const { return sizeof(item) + (own == nullptr ? (bytes + 7) / 8 * 8 : 0); }
-  };
-  struct parts {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t there = 0;
-  };
   struct counts {
     std::uint64_t begun, ended;
     bool operator==(const counts&) const = default;
@@ -272,24 +259,12 @@ class remote_calls final : public detail::engine {
   void take(isthmus_token& token, const std::uint64_t* words, std::uint32_t count, const std::byte* payload,
             std::size_t bytes) {
     if (kind_of(words[0]) == kind::change) return change(token, words);
-    item one{words[0], 0, 0, nullptr, bytes, isthmus_token_rank(&token)};
+    detail::arrival one{words[0], 0, 0, nullptr, bytes, isthmus_token_rank(&token)};
     if (kind_of(words[0]) == kind::call) one.offset = words[1];
     if ((words[0] & in_library) != 0) one.module = words[2];
-    const std::lock_guard lock(mutex_);
-    if ((words[0] & in_parts) != 0) {
-      parts& from = arriving_[one.from];
-      one.bytes = words[count - 1];
-      if (from.bytes == nullptr) from.bytes = std::make_unique_for_overwrite<std::byte[]>(one.bytes);
-      std::memcpy(from.bytes.get() + from.there, payload, bytes);
-      if ((from.there += bytes) < one.bytes) return;
-      from.there = 0;
-      one.own = from.bytes.release();
-    }
-    const std::size_t at = came_.size();
-    came_.resize(at + one.size());
-    std::memcpy(came_.data() + at, &one, sizeof one);
-    if (one.own == nullptr && bytes > 0) std::memcpy(came_.data() + at + sizeof one, payload, bytes);
-    any_came_.store(true, std::memory_order_release);
+    if ((words[0] & in_parts) == 0) return arrivals_.take(one, payload);
+    one.bytes = words[count - 1];
+    arrivals_.take_part(one, payload, bytes);
   }
   /// An atomic operation is carried out at once, whatever the program does.
   void change(isthmus_token& token, const std::uint64_t* words) {
@@ -342,19 +317,11 @@ class remote_calls final : public detail::engine {
       bool& runs;
     } const now(runs_);
     bool any = test_events();
-    if (at_ == running_.size() && any_came_.load(std::memory_order_acquire)) {
-      running_.clear();
-      at_ = 0;
-      const std::lock_guard lock(mutex_);
-      running_.swap(came_);
-      any_came_.store(false, std::memory_order_relaxed);
-    }
-    while (at_ < running_.size()) {
-      item one;
-      std::memcpy(&one, running_.data() + at_, sizeof one);
-      const std::byte* const bytes = one.own != nullptr ? one.own : running_.data() + at_ + sizeof one;
+    arrivals_.turn();
+    detail::arrival one{};
+    const std::byte* bytes = nullptr;
+    while (arrivals_.next(one, bytes)) {
       const std::unique_ptr<std::byte[]> own(one.own);
-      at_ += one.size();
       ++counts_.ended;
       any = true;
       try {
@@ -365,7 +332,7 @@ class remote_calls final : public detail::engine {
     }
     return any;
   }
-  void run(const item& one, const std::byte* bytes) {
+  void run(const detail::arrival& one, const std::byte* bytes) {
     reader in(*this, bytes, one.bytes);
     const std::uint64_t number = one.head >> 8;
     if (kind_of(one.head) == kind::call) {
@@ -541,14 +508,7 @@ class remote_calls final : public detail::engine {
   std::vector<void*> objects_;  // of per_rank, by number
   bool runs_ = false;
   std::exception_ptr thrown_;
-
-  std::vector<std::byte> running_;
-  std::size_t at_ = 0;
-
-  std::mutex mutex_;  // what the library's thread fills in, too
-  std::vector<std::byte> came_;
-  std::vector<parts> arriving_;  // by rank
-  std::atomic<bool> any_came_ = false;
+  detail::arrivals arrivals_;
 };
 
 /// An object of each rank: as argument of a call it is the object of the rank on which the call runs. All ranks make it
