@@ -7,7 +7,9 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "runtime/transport/transport.hpp"
@@ -16,6 +18,16 @@ namespace isthmus::runtime {
 
 /// Keeps the words for isthmus_last_error(); returns the status.
 int failed(int status, std::string_view words);
+
+/// There is no room for what is asked for, in these words.
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(std::string words) : words_(std::move(words)) {}
+  [[nodiscard]] const char* what() const noexcept override { return words_.c_str(); }
+
+ private:
+  std::string words_;
+};
 
 /// What `work` returns, or the status of the exception that it ends with.
 template <class F>
@@ -28,6 +40,8 @@ int guarded(const F& work) {
     return failed(ISTHMUS_UNSUPPORTED, error.what());
   } catch (const TransportError& error) {
     return failed(ISTHMUS_SYSTEM, error.what());
+  } catch (const NoMemory& error) {
+    return failed(ISTHMUS_MEMORY, error.what());
   } catch (const std::bad_alloc&) {
     return failed(ISTHMUS_MEMORY, "not enough memory");
   } catch (const std::exception& error) {

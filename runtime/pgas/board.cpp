@@ -159,6 +159,14 @@ Direct& Board::take(Recipe& recipe) {
   return found;
 }
 
+std::optional<Rank> Board::who_left() const {
+  for (Rank r = 0; r < ranks(); ++r) {
+    const std::uint64_t last = places_[r]->last.load(std::memory_order_acquire);
+    if (last != 0 && last - 1 < begun_) return r;
+  }
+  return std::nullopt;
+}
+
 Board::Places Board::places(const DirectProgram& program) {
   Places out;
   if (program.words == 0 && program.scratch == 0) return out;

@@ -72,6 +72,13 @@ class Board {
   /// One that is not under way.
   Direct& take(Recipe& recipe);
 
+  /// This rank begins a collective of the team, of whatever kind.
+  void begin_one() { ++begun_; }
+  /// How many it has begun.
+  [[nodiscard]] std::uint64_t begun() const { return begun_; }
+  /// A rank that has left the space, and did not begin all that this rank did; who waits for those, waits in vain.
+  [[nodiscard]] std::optional<Rank> who_left() const;
+
   struct Places {
     std::uint64_t number = 0;  ///< 0: it needs none
     std::uint64_t before = 0;
@@ -104,6 +111,7 @@ class Board {
   std::vector<BoardPlaces*> places_;
   std::vector<MeetingFlag*> entered_flags_, ended_flags_;
   Lines words_, scratch_;
+  std::uint64_t begun_ = 0;
   std::uint64_t numbers_ = 0;
   std::uint64_t least_over_ = 0;  // of all ranks, as far as was looked at
   InOrder over_;

@@ -31,7 +31,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t usual) {
 SegmentSizes sizes_of(const isthmus_space_options& options) {
   constexpr std::uint64_t most = std::uint64_t{1} << 44, least_queue = 16 << 10, most_queue = 1 << 30;
   const auto whole_pages = [&](std::uint64_t given, const char* name) {
-    const std::uint64_t bytes = given == 0 ? from_environment("ISTHMUS_SEGMENT", std::uint64_t{4} << 30) : given;
+    const std::uint64_t bytes = given == 0 ? from_environment("ISTHMUS_SEGMENT", 0) : given;
     require(bytes <= most, "isthmus_space_options.", name, " = ", bytes, ": must be at most ", most);
     return in_pages(bytes);
   };
@@ -101,6 +101,7 @@ int isthmus_space_leave(isthmus_space* space) {
   if (space == nullptr) return ISTHMUS_DONE;
   const int status = guarded_space(space, [&] {
     notify(*space, nullptr);
+    space->end_collectives();
     const int met = wait_for(*space, true);
     if (space->far != nullptr) space->wait_until([&] { return space->far->is_still(); });
     return met;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -11,8 +12,21 @@
 #include "runtime/interface/team.hpp"
 #include "runtime/pgas/board.hpp"
 #include "runtime/pgas/direct.hpp"
+#include "runtime/pgas/space.hpp"
 
 namespace isthmus::runtime {
+
+namespace {
+
+/// Words where a rank has left that others wait for, or nothing.
+std::string left(const Board* board) {
+  const std::optional<Rank> who = board == nullptr ? std::nullopt : board->who_left();
+  return !who ? ""
+              : message("rank ", *who, " of the team has left the space: rank ", board->rank(),
+                        " waits for it in a collective");
+}
+
+}  // namespace
 
 Chain::Chain(isthmus_team& team, std::uint32_t most) : team_(team), most_(most) {
   for (std::uint32_t i = 0; i < most; ++i) contexts_[i] = team.next_context();
@@ -38,6 +52,16 @@ bool Chain::has_failed() {
   if (team_.transport.failure().empty()) return false;
   end(ISTHMUS_FAILED, team_.transport.failure());
   return true;
+}
+
+void Chain::begin_on(Board* board) {
+  on_ = board;
+  if (board != nullptr) board->begin_one();
+}
+
+void Chain::look_who_left() {
+  if (ended_) return;
+  if (const std::string words = left(on_); !words.empty()) end(ISTHMUS_FAILED, words);
 }
 
 void Chain::end(int status, const std::string& words) {
@@ -83,12 +107,17 @@ int Joint::Under::look() {
   return told(*operation, operation->team.state(*operation));
 }
 
+void Joint::Under::look_who_left() {
+  if (chain) return chain->look_who_left();
+  if (const std::string words = left(on); !words.empty()) throw Failed(words);
+}
+
 void Joint::idle(isthmus_team& team, std::uint32_t& looks) {
   if (team.go_on()) {
     looks = 0;
     return;
   }
-  if (++looks % looks_of_watch == 0) team.transport.watch();
+  if (is_time_to_watch(++looks)) team.transport.watch();
   if (looks >= team.transport.looks()) ::sched_yield();
 }
 
@@ -99,6 +128,7 @@ int Joint::wait(Under& under) {
     const int status = under.look();
     if (status != ISTHMUS_IN_PROGRESS) return status;
     idle(team, looks);
+    if (is_time_to_watch(looks)) under.look_who_left();
   }
 }
 
@@ -114,6 +144,7 @@ int Joint::wait(Chain& chain) {
     }
     try {
       idle(chain.team(), looks);
+      if (is_time_to_watch(looks)) chain.look_who_left();
     } catch (...) {
       if (!thrown) thrown = std::current_exception();
     }
@@ -130,6 +161,7 @@ int Joint::add(Under under, isthmus_event* event) {
   spare_.pop_back();
   Under& place = *under_way_[number];
   place.operation = under.operation;
+  place.on = under.on;
   place.chain = std::move(under.chain);
   if (place.chain) chains_.push_back(place.chain.get());
   *event = mark | static_cast<isthmus_event>(place.uses & 0x7FFFFFFF) << 32 | number;
@@ -162,7 +194,10 @@ int Joint::test(isthmus_event& event) {
   int status = under.look();
   if (status == ISTHMUS_IN_PROGRESS) {
     under.team().go_on();
-    if (++tested_ % looks_of_watch == 0) under.team().transport.watch();
+    if (is_time_to_watch(++tested_)) {
+      under.team().transport.watch();
+      under.look_who_left();
+    }
     status = under.look();
   }
   return end(event, status);

@@ -32,6 +32,8 @@ class Chain {
   /// Once it has ended.
   int status();
   [[nodiscard]] isthmus_team& team() const { return team_; }
+  /// Ends where a rank has left that is to take part; to be called now and then by who waits.
+  void look_who_left();
   /// Whether none of its collectives is under way.
   [[nodiscard]] bool is_between() const { return own_ == nullptr; }
 
@@ -45,6 +47,8 @@ class Chain {
   /// One by accesses, which begins later: all ranks reserve it at the same place among the collectives of the team.
   Direct& reserve(Board& board, Recipe& recipe);
   void begin(Direct& direct, const void* input, void* output);
+  /// It is one of the collectives of a board; null: of none.
+  void begin_on(Board* board);
 
  private:
   void end(int status, const std::string& words);
@@ -56,6 +60,7 @@ class Chain {
   std::uint32_t used_ = 0, most_;
   isthmus_operation* own_ = nullptr;
   Direct* direct_ = nullptr;
+  const Board* on_ = nullptr;
   bool ended_ = false;
   int status_ = ISTHMUS_DONE;
   std::string words_;
@@ -65,11 +70,14 @@ class Joint {
  public:
   [[nodiscard]] static bool is_joint(isthmus_event event) { return (event & mark) != 0; }
 
-  /// A collective that has been started. `event` null: waits for it. As what may be called returns.
-  int add(isthmus_operation& operation, isthmus_event* event) { return add(Under{&operation, nullptr}, event); }
+  /// A collective that has been started, of those of a board if that is not null. `event` null: waits for it. As what
+  /// may be called returns.
+  int add(isthmus_operation& operation, const Board* on, isthmus_event* event) {
+    return add(Under{&operation, nullptr, on}, event);
+  }
   int add(std::unique_ptr<Chain> chain, isthmus_event* event) {
     chain->go_on();
-    return add(Under{nullptr, std::move(chain)}, event);
+    return add(Under{nullptr, std::move(chain), nullptr}, event);
   }
   /// Until it has ended.
   int wait(Chain& chain);
@@ -82,14 +90,18 @@ class Joint {
 
  private:
   static constexpr isthmus_event mark = isthmus_event{1} << 63;
-  static constexpr std::uint32_t looks_of_watch = 1024;  ///< in vain, before it is seen whether all ranks live
+  /// Looks in vain after which it is seen whether all ranks live and are there.
+  static bool is_time_to_watch(std::uint32_t looks) { return looks != 0 && looks % 1024 == 0; }
 
   struct Under {
     isthmus_operation* operation = nullptr;
     std::unique_ptr<Chain> chain;
-    std::uint32_t uses = 0;  ///< of its number, which events tell apart
+    const Board* on = nullptr;  ///< of an operation
+    std::uint32_t uses = 0;     ///< of its number, which events tell apart
     [[nodiscard]] isthmus_team& team() const;
     int look();
+    /// Throws Failed.
+    void look_who_left();
   };
 
   int add(Under under, isthmus_event* event);

@@ -71,6 +71,7 @@ class Near final : public Chain {
         call_(call),
         input_(input),
         output_(output) {
+    begin_on(&board_);
     if (recipe.enters) board_.entered.come(entry_ = board_.entered.next());
     if (recipe.leaves) exit_ = board_.ended.next();
     call_.enter = call_.leave = ISTHMUS_SYNC_MY;
@@ -128,7 +129,8 @@ int run(isthmus_space& space, const Manner& manner, const isthmus_call& call, co
     manner.team.give_back(taken);
     throw;
   }
-  return space.joint.add(taken, manner.event);
+  if (manner.board != nullptr) manner.board->begin_one();
+  return space.joint.add(taken, manner.board, manner.event);
 }
 
 /// Of blocks: how many there are at `to` and at `from`.
@@ -166,6 +168,7 @@ class Permutation final : public Chain {
     names_.count = 1;
     // Nobody has all names before all have entered.
     names_.enter = names_.leave = moves_.enter = ISTHMUS_SYNC_MY;
+    begin_on(manner.board);
   }
 
  protected:

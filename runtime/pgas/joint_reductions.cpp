@@ -50,6 +50,7 @@ class Reduction : public Chain {
     // What a rank does last is done before others may leave.
     call_.leave = ISTHMUS_SYNC_MY;
     partial_.resize(layout.rounds() * bytes_);
+    begin_on(board_);
     if (board_ == nullptr) return;
     if (enters_) board_->entered.come(entry_ = board_->entered.next());
     if (leaves_) exit_ = board_->ended.next();

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "base/error.hpp"
@@ -27,79 +29,142 @@ std::uint64_t this_process() {
   return number;
 }
 
-std::string words_of(int error) { return std::string(std::strerror(error)) + (error == ENOSPC ? " (/dev/shm)" : ""); }
+/// Memory that is not there may be there later; addresses are not. No memory has been taken for them.
+class NoAddresses : public TransportError {
+ public:
+  using TransportError::TransportError;
+};
 
 /// What a rank says of its memory to the others.
 struct Card {
   std::uint64_t place;    // see shared_place()
   std::uint64_t process;  // see this_process()
   std::uint64_t address;  // there
-  SegmentSizes sizes;
   char name[40];
-  char refused[120];  // why it has none
 };
 
-/// Why some rank cannot go on, in the same words on all of them.
-void agree(isthmus_team* team, const std::string& refused) {
-  std::array<char, 120> mine{};
-  refused.copy(mine.data(), mine.size() - 1);
-  std::vector<std::array<char, 120>> all(isthmus_ranks(team));
-  gather_all(team, mine.data(), all.data(), sizeof mine);
-  for (Rank r = 0; r < all.size(); ++r)
-    if (all[r][0] != '\0') throw TransportError("rank " + std::to_string(r) + ": " + all[r].data());
+/// Why a rank cannot go on; of addresses something may be done.
+struct Refusal {
+  bool addresses = false;
+  std::array<char, 120> words{};
+};
+
+Refusal refused_by(const std::function<void()>& work) {
+  Refusal refusal;
+  const auto note = [&](const char* words) { std::string(words).copy(refusal.words.data(), refusal.words.size() - 1); };
+  try {
+    work();
+  } catch (const NoAddresses& error) {
+    refusal.addresses = true;
+    note(error.what());
+  } catch (const TransportError& error) {
+    note(error.what());
+  }
+  return refusal;
+}
+
+template <class T>
+std::vector<T> gathered(isthmus_team* team, const T& mine) {
+  std::vector<T> all(isthmus_ranks(team));
+  gather_all(team, &mine, all.data(), sizeof mine);
+  return all;
+}
+
+/// Why some rank has too few addresses, in the same words on all of them, or nothing. Throws TransportError.
+std::string agree(isthmus_team* team, const Refusal& mine) {
+  const std::vector<Refusal> all = gathered(team, mine);
+  std::string found;
+  for (Rank r = 0; r < all.size(); ++r) {
+    if (all[r].words[0] == '\0') continue;
+    const std::string words = "rank " + std::to_string(r) + ": " + all[r].words.data();
+    if (!all[r].addresses) throw TransportError(words);
+    if (found.empty()) found = words;
+  }
+  return found;
+}
+
+/// All the shared memory that this node may ever give.
+std::uint64_t whole_memory() {
+  struct statvfs found{};
+  if (::statvfs("/dev/shm", &found) == 0 && found.f_blocks > 0)
+    return std::uint64_t{found.f_blocks} * std::uint64_t{found.f_frsize};
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
 }
 
 }  // namespace
+
+std::string words_of(int error) { return std::string(std::strerror(error)) + (error == ENOSPC ? " (/dev/shm)" : ""); }
 
 std::uint64_t in_pages(std::uint64_t bytes) {
   constexpr std::uint64_t page = 4096;
   return (bytes + page - 1) / page * page;
 }
 
-Segments::Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near)
-    : sizes_(sizes),
+Segments::Segments(isthmus_team* team, const SegmentSizes& wished, const std::vector<bool>& near)
+    : sizes_(agreed(team, wished, near)),
       rank_(isthmus_rank(team)),
       boards_at_(in_pages(sizeof(Control))),
       requests_at_(boards_at_ + in_pages(boards * sizeof(BoardPlaces))),
-      memory_at_(requests_at_ + 2 * sizes.queue),
-      size_(memory_at_ + sizes.symmetric + sizes.local),
-      mapped_(isthmus_ranks(team)) {
-  Card own{};
-  try {
-    make();
-  } catch (const TransportError& error) {
-    std::string(error.what()).copy(own.refused, sizeof own.refused - 1);
-  }
-  own.place = shared_place();
-  own.process = this_process();
-  own.address = reinterpret_cast<std::uintptr_t>(mapped_[rank_].at);
-  own.sizes = sizes;
-  name_.copy(own.name, sizeof own.name - 1);
-  std::vector<Card> cards(mapped_.size());
-  std::string refused;
-  try {
-    gather_all(team, &own, cards.data(), sizeof own);
-    for (Rank r = 0; r < cards.size(); ++r) {
-      const Card& card = cards[r];
-      if (card.refused[0] != '\0') throw TransportError("rank " + std::to_string(r) + ": " + card.refused);
-      if (near[r] && card.place != own.place)
-        throw Unsupported("rank " + std::to_string(r) + " shares no memory with rank " + std::to_string(rank_) +
-                          ": ranks of several nodes have to join by isthmus_join_mpi()");
-      require(card.sizes == cards[0].sizes, "isthmus_space_options: those of rank ", r, " are not those of rank 0");
-    }
+      memory_at_(requests_at_ + 2 * sizes_.queue) {
+  // A limit of the system, or a tool that needs addresses for itself, may leave fewer than there is memory.
+  constexpr std::uint64_t least = std::uint64_t{64} << 20;
+  for (;;) {
+    std::string refused;
     try {
-      for (Rank r = 0; r < cards.size(); ++r)
-        if (r != rank_ && near[r]) attach(r, cards[r].name, cards[r].process, cards[r].address);
-    } catch (const TransportError& error) {
-      refused = error.what();
+      refused = map(team, near);
+    } catch (...) {
+      close();
+      throw;
     }
-    agree(team, refused);
-  } catch (...) {
+    if (refused.empty()) break;
     close();
-    throw;
+    const SegmentSizes before = sizes_;
+    if (wished.symmetric == 0) sizes_.symmetric = std::max(least, in_pages(sizes_.symmetric / 2));
+    if (wished.local == 0) sizes_.local = std::max(least, in_pages(sizes_.local / 2));
+    if (sizes_ == before) throw TransportError(refused);
   }
   ::shm_unlink(name_.c_str());
   name_.clear();
+}
+
+SegmentSizes Segments::agreed(isthmus_team* team, const SegmentSizes& wished, const std::vector<bool>& near) const {
+  struct Wish {
+    SegmentSizes sizes;
+    std::uint64_t memory, near;
+  };
+  const std::vector<Wish> all = gathered(
+      team, Wish{wished, whole_memory(), static_cast<std::uint64_t>(std::count(near.begin(), near.end(), true))});
+  // Of the 128 TiB of addresses of a process, other spaces and the program need some, too.
+  constexpr std::uint64_t addresses = std::uint64_t{16} << 40, least = std::uint64_t{4} << 30;
+  std::uint64_t memory = least, most = addresses;
+  for (Rank r = 0; r < all.size(); ++r) {
+    require(all[r].sizes == all[0].sizes, "isthmus_space_options: those of rank ", r, " are not those of rank 0");
+    memory = std::max(memory, all[r].memory);
+    most = std::min(most, addresses / (2 * all[r].near));
+  }
+  const std::uint64_t usual = in_pages(std::max(least, std::min(memory, most)));
+  SegmentSizes sizes = wished;
+  if (sizes.symmetric == 0) sizes.symmetric = usual;
+  if (sizes.local == 0) sizes.local = usual;
+  return sizes;
+}
+
+std::string Segments::map(isthmus_team* team, const std::vector<bool>& near) {
+  size_ = memory_at_ + sizes_.symmetric + sizes_.local;
+  mapped_.assign(near.size(), Mapped{});
+  if (std::string refused = agree(team, refused_by([&] { make(); })); !refused.empty()) return refused;
+  Card own{shared_place(), this_process(), reinterpret_cast<std::uintptr_t>(mapped_[rank_].at), {}};
+  name_.copy(own.name, sizeof own.name - 1);
+  const std::vector<Card> cards = gathered(team, own);
+  for (Rank r = 0; r < cards.size(); ++r)
+    if (near[r] && cards[r].place != own.place)
+      throw Unsupported("rank " + std::to_string(r) + " shares no memory with rank " + std::to_string(rank_) +
+                        ": ranks of several nodes have to join by isthmus_join_mpi()");
+  return agree(team, refused_by([&] {
+                 for (Rank r = 0; r < cards.size(); ++r)
+                   if (r != rank_ && near[r]) attach(r, cards[r].name, cards[r].process, cards[r].address);
+               }));
 }
 
 Segments::~Segments() { close(); }
@@ -109,7 +174,9 @@ void Segments::close() {
     if (mapped.mine && mapped.at != nullptr) ::munmap(mapped.at, size_);
     if (mapped.file >= 0) ::close(mapped.file);
   }
+  mapped_.clear();
   if (!name_.empty()) ::shm_unlink(name_.c_str());
+  name_.clear();
 }
 
 void Segments::make() {
@@ -122,12 +189,12 @@ void Segments::make() {
     throw TransportError("cannot make shared memory: " + words_of(errno));
   }
   if (::ftruncate(mapped_[rank_].file, static_cast<off_t>(size_)) != 0)
-    throw TransportError("cannot make shared memory of " + std::to_string(size_) + " bytes: " + words_of(errno));
+    throw NoAddresses("cannot make shared memory of " + std::to_string(size_) + " bytes: " + words_of(errno));
   if (const int error = take(rank_, 0, memory_at_); error != 0)
     throw TransportError("cannot make shared memory of " + std::to_string(memory_at_) + " bytes: " + words_of(error));
   void* const at = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, mapped_[rank_].file, 0);
   if (at == MAP_FAILED)
-    throw TransportError("cannot map shared memory of " + std::to_string(size_) + " bytes: " + words_of(errno));
+    throw NoAddresses("cannot map shared memory of " + std::to_string(size_) + " bytes: " + words_of(errno));
   mapped_[rank_].at = static_cast<std::byte*>(at);
   mapped_[rank_].mine = true;
 }
@@ -143,7 +210,7 @@ void Segments::attach(Rank rank, const char* name, std::uint64_t process, std::u
   }
   void* const at = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, mapped.file, 0);
   if (at == MAP_FAILED)
-    throw TransportError("cannot map shared memory of " + std::to_string(size_) + " bytes: " + words_of(errno));
+    throw NoAddresses("cannot map shared memory of " + std::to_string(size_) + " bytes: " + words_of(errno));
   mapped.at = static_cast<std::byte*>(at);
   mapped.mine = true;
 }
@@ -164,9 +231,14 @@ int Segments::take_pages(Rank rank, bool local, std::uint64_t bytes) {
   std::uint64_t before = taken.load(std::memory_order_acquire);
   if (bytes <= before) return 0;
   // Ever more at a time, as each call of the system takes some microseconds.
-  const std::uint64_t wanted = std::min(most, in_pages(std::max({bytes, before + before / 4, least})));
+  std::uint64_t wanted = std::min(most, in_pages(std::max({bytes, before + before / 4, least})));
   const std::uint64_t from = memory_at_ + (local ? sizes_.symmetric : 0) + before;
-  if (const int error = take(rank, from, wanted - before); error != 0) return error;
+  int error = take(rank, from, wanted - before);
+  if (error != 0 && wanted > in_pages(bytes)) {
+    wanted = in_pages(bytes);
+    error = take(rank, from, wanted - before);
+  }
+  if (error != 0) return error;
   while (before < wanted && !taken.compare_exchange_weak(before, wanted)) {
   }
   return 0;

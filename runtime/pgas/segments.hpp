@@ -1,6 +1,7 @@
 // The memory of a space: every rank makes a file in shared memory, which all ranks of its node map whole. Files are
-// as large as they may ever become, so that no address changes; pages are taken when they are allocated. The names of
-// the files are gone as soon as all ranks have mapped them.
+// as large as they may ever become, so that no address changes; pages are taken when they are allocated. Unless the
+// program says how large that is, it is what shared memory of the largest node has in all, so that memory ends before
+// addresses do. The names of the files are gone as soon as all ranks have mapped them.
 #pragma once
 
 #include <isthmus/isthmus.h>
@@ -65,14 +66,17 @@ struct BoardPlaces {
 
   MeetingFlag entered[most_rounds], ended[most_rounds];
   alignas(line) std::atomic<std::uint64_t> over;  ///< collectives that this rank is through with
+  std::atomic<std::uint64_t> last;                ///< once it has left the space: those that it began, plus 1
   alignas(line) std::byte room[lines * line];
 };
 
+/// What a number of the system means where memory is taken.
+std::string words_of(int error);
 /// So many bytes, or as few more as make whole pages.
 std::uint64_t in_pages(std::uint64_t bytes);
 
 struct SegmentSizes {
-  std::uint64_t symmetric = 0, local = 0;  ///< whole pages
+  std::uint64_t symmetric = 0, local = 0;  ///< whole pages; 0: as much as there may be memory for
   std::uint64_t queue = 0;                 ///< bytes of a queue of messages, a power of two
 
   bool operator==(const SegmentSizes&) const = default;
@@ -83,9 +87,9 @@ class Segments {
   /// Teams whose collectives can be carried out by flags.
   static constexpr std::uint32_t boards = 16;
 
-  /// Collective. `near`: by rank, whether it shares memory with this one. Throws InvalidInput where sizes differ,
-  /// Unsupported where near ranks share no memory, TransportError.
-  Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near);
+  /// Collective. Sizes that are 0 are chosen, `near`: by rank, whether it shares memory with this one. Throws
+  /// InvalidInput where sizes differ, Unsupported where near ranks share no memory, TransportError.
+  Segments(isthmus_team* team, const SegmentSizes& wished, const std::vector<bool>& near);
   ~Segments();
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
@@ -115,6 +119,10 @@ class Segments {
     bool mine = false;
   };
 
+  /// What stands for sizes that nobody has given, the same on all ranks. Throws InvalidInput where sizes differ.
+  SegmentSizes agreed(isthmus_team* team, const SegmentSizes& wished, const std::vector<bool>& near) const;
+  /// Makes and maps all of it; why there are not so many addresses, in the words of a rank, or nothing.
+  std::string map(isthmus_team* team, const std::vector<bool>& near);
   void make();
   void attach(Rank rank, const char* name, std::uint64_t process, std::uint64_t address);
   void close();
@@ -122,7 +130,7 @@ class Segments {
 
   SegmentSizes sizes_;
   Rank rank_ = 0;
-  std::uint64_t boards_at_, requests_at_, memory_at_, size_;
+  std::uint64_t boards_at_, requests_at_, memory_at_, size_ = 0;
   std::string name_;
   std::vector<Mapped> mapped_;
 };

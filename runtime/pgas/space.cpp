@@ -61,6 +61,11 @@ class HeldHeap : public Heap {
   bool is_held_ = false;
 };
 
+[[noreturn]] void no_room(std::uint64_t bytes, const char* kind, std::uint64_t most) {
+  throw NoMemory(message("no room for ", bytes, " bytes: a rank may have ", most, " bytes of ", kind,
+                         " memory, see ISTHMUS_SEGMENT and isthmus_space_options.", kind));
+}
+
 /// A block of symmetric memory, with pages for rank 0 alone: 0, a number of the system, or Far::refused.
 std::int32_t allocate_from(Heap& heap, isthmus_space& space, std::uint64_t bytes, std::uint64_t& offset) {
   struct NoPages {
@@ -98,10 +103,11 @@ Content content_to(std::uint32_t handler, const std::uint64_t* arguments, std::u
 using namespace isthmus;
 using namespace isthmus::runtime;
 
-isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes, std::uint64_t packed)
+isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& wished, std::uint64_t packed)
     : team(its_team),
-      segments(&its_team, sizes, near_ranks(its_team)),
+      segments(&its_team, wished, near_ranks(its_team)),
       barrier(segments, far, its_team.rank, its_team.ranks) {
+  const SegmentSizes& sizes = segments.sizes();
   const std::uint64_t lines = sizes.queue / sizeof(ActiveMessage);
   memory_.resize(team.ranks);
   requests_.resize(team.ranks);
@@ -201,9 +207,8 @@ std::uint64_t isthmus_space::allocate_symmetric(std::uint64_t bytes) {
     status = far->allocate(bytes, offset);
     if (status == Far::busy) go_on();
   }
-  if (status == Far::refused) throw std::bad_alloc();
-  if (status != 0)
-    throw TransportError(message("no memory of ", bytes, " bytes for rank 0: ", std::string(std::strerror(status))));
+  if (status == Far::refused) no_room(bytes, "symmetric", segments.sizes().symmetric);
+  if (status != 0) throw TransportError(message("no memory of ", bytes, " bytes for rank 0: ", words_of(status)));
   return offset;
 }
 
@@ -211,8 +216,7 @@ std::uint64_t isthmus_space::allocate_global(std::uint64_t bytes) {
   const std::uint64_t offset = allocate_symmetric(bytes);
   const auto refuse = [&](Rank rank, std::int32_t error) {
     release(0, offset);
-    throw TransportError(
-        message("no memory of ", bytes, " bytes for rank ", rank, ": ", std::string(std::strerror(error))));
+    throw TransportError(message("no memory of ", bytes, " bytes for rank ", rank, ": ", words_of(error)));
   };
   const std::uint64_t end = offset + bytes;
   for (Rank r = 1; r < head.ranks; ++r)
@@ -233,9 +237,9 @@ std::uint64_t isthmus_space::allocate_local(std::uint64_t bytes) {
   HeldHeap heap(*this, head.rank, true);
   const std::uint64_t offset = heap.allocate(bytes, [&](std::uint64_t top) {
     if (const int error = segments.take_pages(head.rank, true, top); error != 0)
-      throw TransportError(message("no memory of ", bytes, " bytes: ", std::string(std::strerror(error))));
+      throw TransportError(message("no memory of ", bytes, " bytes: ", words_of(error)));
   });
-  if (offset == Heap::none) throw std::bad_alloc();
+  if (offset == Heap::none) no_room(bytes, "local", segments.sizes().local);
   return segments.sizes().symmetric + offset;
 }
 
@@ -245,7 +249,7 @@ std::uint64_t isthmus_space::allocate_all(std::uint64_t bytes) {
     std::uint64_t bytes;
     std::uint64_t offset;
     std::int32_t status;
-    char words[160];
+    char words[200];
   } mine{bytes, 0, 0, {}};
   if (head.rank == 0) {
     mine.status = guarded([&]() -> int {
@@ -266,7 +270,7 @@ std::uint64_t isthmus_space::allocate_all(std::uint64_t bytes) {
     throw InvalidInput(message("rank ", other - all.begin(), " allocates ", other->bytes,
                                " bytes where rank 0 allocates ", all[0].bytes));
   }
-  if (all[0].status == ISTHMUS_MEMORY) throw std::bad_alloc();
+  if (all[0].status == ISTHMUS_MEMORY) throw NoMemory(all[0].words);
   if (all[0].status < 0) throw TransportError(all[0].words);
   return all[0].offset;
 }
@@ -490,6 +494,13 @@ Board* isthmus_space::board_of(isthmus_team& of) {
   if (near) found.board = std::make_unique<Board>(segments, of, in_space, number);
   found.at = true;
   return found.board.get();
+}
+
+void isthmus_space::end_collectives() {
+  for (std::uint32_t number = 0; number < boards_.size(); ++number) {
+    const Board* const board = boards_[number].board.get();
+    segments.board(head.rank, number).last.store(board == nullptr ? 1 : board->begun() + 1, std::memory_order_release);
+  }
 }
 
 std::uint32_t isthmus_space::free_node() {

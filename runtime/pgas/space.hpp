@@ -36,7 +36,7 @@ struct isthmus_token {
 
 struct isthmus_space {
   /// `packed`: see Far.
-  isthmus_space(isthmus_team& its_team, const isthmus::runtime::SegmentSizes& sizes, std::uint64_t packed);
+  isthmus_space(isthmus_team& its_team, const isthmus::runtime::SegmentSizes& wished, std::uint64_t packed);
   ~isthmus_space();
   isthmus_space(const isthmus_space&) = delete;
   isthmus_space& operator=(const isthmus_space&) = delete;
@@ -112,6 +112,8 @@ struct isthmus_space {
   /// For collectives of a team whose ranks are all near; null: they go by messages. Throws InvalidInput where one of
   /// its ranks is not in the space.
   isthmus::runtime::Board* board_of(isthmus_team& of);
+  /// Tells those who wait for this rank in a collective that it begins no more.
+  void end_collectives();
   std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
 
   struct Held {

@@ -30,7 +30,7 @@ typedef struct isthmus_space isthmus_space;
 typedef struct isthmus_space_options {
   size_t size;        /* sizeof(isthmus_space_options) */
   uint64_t symmetric; /* most bytes of symmetric memory of a rank: address space, no memory is taken before it is
-                         allocated. Default: ISTHMUS_SEGMENT of the environment, in bytes, or 4 GiB */
+                         allocated. Default: ISTHMUS_SEGMENT of the environment, in bytes, or as much as there is */
   uint64_t local;     /* most bytes that a rank allocates for itself; default: the same */
   uint64_t queue;     /* bytes of active messages under way to a rank; a quarter is the most that one of them carries.
                          Default: 256 KiB */
