@@ -87,7 +87,7 @@ class Segments {
   /// Teams whose collectives can be carried out by flags.
   static constexpr std::uint32_t boards = 16;
 
-  /// Collective. Sizes that are 0 are chosen, `near`: by rank, whether it shares memory with this one. Throws
+  /// Collective. Sizes that are 0 are chosen. `near`: by rank, whether it shares memory with this one. Throws
   /// InvalidInput where sizes differ, Unsupported where near ranks share no memory, TransportError.
   Segments(isthmus_team* team, const SegmentSizes& wished, const std::vector<bool>& near);
   ~Segments();
