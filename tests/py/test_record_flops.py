@@ -12,7 +12,10 @@ from isthmus.recording.counters import asked
 from isthmus.recording.flops import flop_events
 from isthmus.schedule.counters import FLOPS
 
-INTEL = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n\nprocessor\t: 1\n"
+INTEL = (
+    "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"
+    "flags\t\t: fpu avx2 bmi2 adx\n\nprocessor\t: 1\n"
+)
 AMD = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: {}\nmodel\t\t: 2\n\n"
 
 
@@ -36,7 +39,11 @@ def test_numbers_of_events(tmp_path: Path) -> None:
     assert events(tmp_path, AMD.format(26)) == {"flops": (4, 0x0F03)}
 
 
-@pytest.mark.parametrize("text", ["", AMD.format(21), AMD.format("x"), "vendor_id: Other\n", "\n\n"])
+#: Haswell has no ADX; Xeon Phi has it, but not the event.
+HASWELL, XEON_PHI = INTEL.replace(" adx", "").replace("143", "63"), INTEL.replace("143", "87")
+
+
+@pytest.mark.parametrize("text", [HASWELL, XEON_PHI, "", AMD.format(21), AMD.format("x"), "vendor_id: Other\n", "\n\n"])
 def test_other_processors_have_none(tmp_path: Path, text: str) -> None:
     assert events(tmp_path, text) == {}
     assert dict(flop_events(tmp_path / "missing")) == {}

@@ -98,12 +98,14 @@ def test_messages_of_programs() -> None:
 
 
 def test_figure(tmp_path: Path) -> None:
-    """A panel of crossovers and one of messages for each program."""
+    """For each program a panel of crossovers, its key beside it, and a panel of messages."""
     found = summarise(rows("x 250..350", 0.5, 300.0) + rows("y none", 0.5, 300.0, program="stencil"))
     figure = found.draw()
-    assert len([ax for ax in figure.axes if ax.get_visible()]) == 4
-    assert [len(ax.collections) for ax in figure.axes[2:]] == [1, 1]
+    assert [len(ax.collections) for ax in figure.axes] == [0, 0, 1] * 2
     assert len(figure.axes[2].collections[0].get_offsets()) == len(messages("cg").peer)
+    for curves, beside in zip(figure.axes[::3], figure.axes[1::3], strict=True):
+        assert curves.get_legend() is None
+        assert len(beside.get_legend().get_texts()) == len(curves.get_lines()) - 1
     figure.savefig(tmp_path / "figure.png")
 
 

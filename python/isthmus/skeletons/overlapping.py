@@ -152,7 +152,7 @@ def summa(
     (row, _), (column, _) = rows_and_columns(b, Box((rows, columns)))
     panels = -(-points // panel)
     high, wide = -(-points // rows), -(-points // columns)
-    shared_out(b, -(-points // high) * -(-points // wide), "blocks of the matrices")
+    shared_out(b, -(-points // high) * -(-points // wide), "blocks of the matrices", alike=True)
     for _ in range(steps):
         begun = 0
 

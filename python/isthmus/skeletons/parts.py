@@ -95,10 +95,14 @@ def parted(total: int, parts: int) -> Iterator[int]:
     return (total * (i + 1) // parts - total * i // parts for i in range(parts))
 
 
-def shared_out(b: Steps, parts: int, what: str) -> None:
-    """The problem has so many parts: say how many ranks have none, if there are more ranks."""
+def shared_out(b: Steps, parts: int, what: str, alike: bool = False) -> None:
+    """The problem has so many parts: say how many ranks have none, if there are more ranks.
+
+    ``alike``: the skeleton lets these compute and communicate as the others nevertheless.
+    """
     if parts < b.ranks:
-        b.origin = f"{parts:,} {what} for {b.ranks:,} ranks: {b.ranks - parts:,} have none"
+        more = ", but are taken to compute and communicate as the others" * alike
+        b.origin = f"{parts:,} {what} for {b.ranks:,} ranks: {b.ranks - parts:,} have none{more}"
 
 
 def split(b: Steps, color: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -33,9 +33,9 @@ def fft(
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     own = points**3 * _COMPLEX // ranks
     if pencils:
-        shared_out(b, int(np.prod(np.minimum(square(ranks), points))), "pencils")
+        shared_out(b, int(np.prod(np.minimum(square(ranks), points))), "pencils", alike=True)
     else:
-        shared_out(b, points, "planes")
+        shared_out(b, points, "planes", alike=True)
     comms = rows_and_columns(b, Box(square(ranks))) if pencils else [(np.zeros(ranks, np.int64), ranks)]
     part = seconds / (len(comms) + 1)
     for _ in range(steps):
@@ -57,7 +57,7 @@ def namd(b: Steps, atoms: int, cutoff: float, every: int, steps: int, compute: f
     pencils of the ranks in line, potentials come back; in between two exchanges there and two back.
     """
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
-    shared_out(b, atoms, "atoms")
+    shared_out(b, atoms, "atoms", alike=True)
     patches = Box(box(ranks), periodic=True)
     edge = (atoms / ranks / _DENSITY) ** (1 / 3)
     reach = min(cutoff, edge)
@@ -94,7 +94,7 @@ def openatom(b: Steps, states: int, points: int, steps: int, compute: float, spr
     """
     ranks, seconds = b.ranks, work(b.ranks, compute, spread, seed)
     rows, columns = square(ranks)
-    shared_out(b, min(rows, states) * min(columns, points), "planes of states")
+    shared_out(b, min(rows, states) * min(columns, points), "planes of states", alike=True)
     (of_state, planes), (of_plane, _) = rows_and_columns(b, Box((rows, columns)))
     own = -(-states // rows)
     column = own * round(points**3 * math.pi / 16) * _COMPLEX // planes**2

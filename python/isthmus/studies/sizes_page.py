@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _NEAR = 1.5
 #: Relative error up to which a ratio of times agrees.
 _CLOSE = 0.05
+#: Letters in a line of the key of a panel.
+_WIDE = 62
 #: Ranks on which it is shown who sends how much to whom.
 _SHOWN = 64
 
@@ -35,7 +38,7 @@ class Case:
     ----------
     claim : Claim
     words : tuple of str
-        Program, share bound by memory, model, machines.
+        Program, share bound by memory, model, first machine, second machine.
     ranks : list of int
     first, second : list of dict
         Results by ranks; the second is expected to overtake the first.
@@ -82,7 +85,7 @@ def grouped(rows: Sequence[Point]) -> list[Case]:
         for first in [one for one in machines if _name(one) == base]:
             for second in [one for one in machines if _name(one) != base]:
                 ranks = sorted(set(machines[first]) & set(machines[second]))
-                words = (same[1], percent(same[4]), same[5], f"{_short(first)}, {_short(second)}")
+                words = (same[1], percent(same[4]), same[5], _short(first), _short(second))
                 runs = [[machines[one][size] for size in ranks] for one in (first, second)]
                 if ranks:
                     out.append(Case(claim(same[0]), words, ranks, *runs))
@@ -109,9 +112,9 @@ def summarise(rows: Sequence[Point]) -> Summary:
 
 
 def _row(case: Case) -> list[str]:
-    program, bound, model, machines = case.words
+    program, bound, model, *machines = case.words
     ends = [f"{case.ranks[i]:,}: {percent(np.expm1(case.log_ratio[i]), 1, sign=True)}" for i in (0, -1)]
-    return [case.claim.name, program, bound, model, machines, _published(case.claim), _at(case), *ends, case.reason]
+    return [case.claim.name, program, bound, model, ", ".join(machines), _published(case.claim), _at(case), *ends, case.reason]
 
 
 def _published(published: Claim) -> str:
@@ -153,7 +156,7 @@ def _assumed(cases: Sequence[Case]) -> list[str]:
     ]
     kinds = [len(set(words)) > 1 for words in zip(*every, strict=True)]
     return [
-        ", ".join(word for word, differs in zip(words, kinds, strict=True) if differs and word) or words[-1]
+        ", ".join(word for word, differs in zip(words, kinds, strict=True) if differs and word) or ", ".join(words[-2:])
         for words in every
     ]
 
@@ -166,8 +169,11 @@ def _findings(cases: Sequence[Case]) -> dict[str, Finding]:
         span = f"from {first.ranks[0]:,} to {first.ranks[-1]:,} ranks"
         words = f"crossover: {_at(first)} ({assumed[0]}; {span}); at {first.ranks[-1]:,} ranks {first.reason}"
         if len(mine) > 1:
-            others = [f"{_at(case)} ({given})" for case, given in zip(mine[1:], assumed[1:], strict=True)]
-            words += f". With other assumptions: {'; '.join(others)}"
+            others: dict[str, list[str]] = {}
+            for case, given in zip(mine[1:], assumed[1:], strict=True):
+                others.setdefault(_at(case), []).append(given)
+            words += ". With other assumptions: "
+            words += "; ".join(f"{at} ({'; '.join(given)})" for at, given in others.items())
         if first.claim.open:
             out[name] = Finding(f"no prediction possible, see what was done. {words}", "open")
         else:
@@ -199,43 +205,39 @@ def _times(cases: Sequence[Case], assumed: Sequence[str]) -> Finding:
 
 def _draw(cases: Sequence[Case]) -> Any:
     names = list(dict.fromkeys(case.claim.name for case in cases))
-    columns = min(3, len(names))
     words = (
-        "Time of the second machine over that of the first, by ranks, one line for each set of assumptions, the first "
-        "drawn thick. Below 1 the second is faster. Shaded: the published crossover; in its absence none was "
-        f"published. Below: bytes that ranks send to each other on {_SHOWN} ranks, without collectives (the darker the "
+        "Left: time of the second machine over that of the first, by ranks, one line for each set of assumptions, the "
+        "first drawn thick. Below 1 the second is faster. Shaded: the published crossover; in its absence none was "
+        f"published. Right: bytes that ranks send to each other on {_SHOWN} ranks, without collectives (the darker the "
         "more), the most partners of a rank, and the mean of messages."
     )
-    lines = -(-len(names) // columns)
-    fig, axes = sheet("Where one machine overtakes another", words, 2 * lines, columns, height=4.6)
-    for place, ax in enumerate(axes[lines:].flat):
-        if place >= len(names):
-            ax.set_visible(False)
-            continue
-        _draw_messages(ax, names[place], next(case.words[0] for case in cases if case.claim.name == names[place]))
-    for place, ax in enumerate(axes[:lines].flat):
-        if place >= len(names):
-            ax.set_visible(False)
-            continue
-        mine = [case for case in cases if case.claim.name == names[place]]
-        published, assumed = mine[0].claim, _assumed(mine)
-        if published.range is not None:
-            ax.axvspan(*published.range, color=FAINT, alpha=0.7, lw=0)
-        ax.axhline(1, color=MUTED, lw=0.9)
-        for number, case in enumerate(mine):
-            ax.plot(case.ranks, np.exp(case.log_ratio), "o-", ms=3, lw=2.2 if number == 0 else 1.1,
-                    color=CLASSES[number % len(CLASSES)], label=assumed[number])  # fmt: skip
-        ax.set_xscale("log", base=2)
-        sizes = mine[0].ranks
-        ax.set_xticks(sizes[:: -(-len(sizes) // 5)], [f"{size:,}" for size in sizes[:: -(-len(sizes) // 5)]])
-        ax.minorticks_off()
-        ax.set_xlabel("ranks")
-        heading(ax, f"{published.name} (published: {_published(published)})")
-        # Room for the legend above the curves.
-        low, high = ax.get_ylim()
-        ax.set_ylim(low, high + (high - low) * 0.085 * (len(mine) + 1))
-        key(ax, loc="upper left", ncols=1)
+    fig, axes = sheet("Where one machine overtakes another", words, len(names), 3, height=4.4)
+    for (left, middle, right), name in zip(axes, names, strict=True):
+        mine = [case for case in cases if case.claim.name == name]
+        _draw_ratios(left, middle, mine)
+        _draw_messages(right, name, mine[0].words[0])
     return fig
+
+
+def _draw_ratios(ax: Any, beside: Any, cases: Sequence[Case]) -> None:
+    """Times of the second machine over those of the first; ``beside`` gets the key."""
+    published = cases[0].claim
+    if published.range is not None:
+        ax.axvspan(*published.range, color=FAINT, alpha=0.7, lw=0)
+    ax.axhline(1, color=MUTED, lw=0.9)
+    for number, (case, given) in enumerate(zip(cases, _assumed(cases), strict=True)):
+        again, colour = divmod(number, len(CLASSES))
+        ax.plot(case.ranks, np.exp(case.log_ratio), marker="o", ms=3, lw=2.2 if number == 0 else 1.1,
+                ls=("-", "--", ":")[again % 3], color=CLASSES[colour], label=textwrap.fill(given, _WIDE))  # fmt: skip
+    ax.set_xscale("log", base=2)
+    sizes = cases[0].ranks
+    shown = sizes[:: -(-len(sizes) // 5)]
+    ax.set_xticks(shown, [f"{size:,}" for size in shown])
+    ax.minorticks_off()
+    ax.set_xlabel("ranks")
+    heading(ax, f"{published.name} (published: {_published(published)})")
+    beside.axis("off")
+    key(beside, handles=ax.get_lines()[1:], loc="upper left", bbox_to_anchor=(-0.2, 1.02), ncols=1)
 
 
 def _draw_messages(ax: Any, name: str, line: str) -> None:
