@@ -332,3 +332,54 @@ def test_events_by_rank() -> None:
     flat = [pair for row in expected for pair in row]
     assert list(zip(made["kind"].tolist(), made["amount"].tolist(), strict=True)) == flat
     assert (made["phase"] == 7).all()
+
+
+def neighbours(sides: tuple[int, int, int]) -> isthmus.Program:
+    """As HPCG: receives from all neighbours in a box in the order of ranks, sends, and a wait for one after another.
+
+    The first side is fastest.
+    """
+    ranks = int(np.prod(sides))
+    b = ProgramBuilder(ranks)
+    place = np.stack(np.unravel_index(np.arange(ranks), sides[::-1]), axis=1)
+    step = place[None] - place[:, None]
+    near = (np.abs(step).max(2) == 1).tolist()
+    for _ in range(2):
+        for rank in range(ranks):
+            peers = [peer for peer in range(ranks) if near[rank][peer]]
+            size = [8 * 16 ** int((step[rank, peer] == 0).sum()) for peer in peers]
+            opened = [b.irecv([rank], peer, many, tag=99) for peer, many in zip(peers, size, strict=True)]
+            for peer, many in zip(peers, size, strict=True):
+                b.send([rank], peer, many, tag=99)
+            for one in opened:
+                b.wait([rank], one)
+        b.allreduce(None, 8)
+    return b.build()
+
+
+def test_waits_for_one_neighbour_after_another() -> None:
+    """What an iteration waits for differs by rank; with 27 neighbours in all, a ring would explain the peers, too."""
+
+    def made(ranks: int) -> isthmus.Program:
+        side = round(ranks ** (1 / 3))
+        return neighbours((side, side, side))
+
+    blueprint = fitted(made)
+    assert "for oldest" in text(blueprint)
+    assert blueprint.shares()["exact"] == pytest.approx(1)
+    for ranks in (27, 125):
+        assert difference(made(ranks), generate(blueprint, ranks)) is None
+
+
+@pytest.mark.parametrize("sides", [(2, 2, 3), (3, 2, 2)])
+def test_sides_of_a_box_in_another_order(sides: tuple[int, int, int]) -> None:
+    """Small boxes: the ring has no more steps than the box, and boxes with other orders explain all pairs.
+
+    How many neighbours a rank waits for is not told by boxes that are two wide: messages are compared.
+    """
+    given = {8: (2, 2, 2), 12: sides, 27: (3, 3, 3)}
+    blueprint = fitted(lambda ranks: neighbours(given[ranks]), tuple(given))
+    for ranks in (64, 125):
+        side = round(ranks ** (1 / 3))
+        found = deviation(neighbours((side, side, side)), generate(blueprint, ranks))
+        assert (found.cells, found.bytes, found.collectives) == (0, 0, True)

@@ -32,7 +32,8 @@ class Statement:
         ``commutes``, ``joins``, ``done``, ``before`` (picoseconds of computation).
     waits : tuple of (str, list of tuple of (int, int)) or None
         For waits: statements whose requests are waited for, each with how many of its openings came since; one list for
-        ``"all"``, or one by the iteration (``"inner"``) or the ``"visit"``; None for all that are open.
+        ``"all"``, or one by the iteration (``"inner"``) or the ``"visit"``; ``"oldest"``: the first that is open; None
+        for all that are open.
     share : float
         Part of the bytes of the largest recording.
     """

@@ -199,7 +199,7 @@ class _Fitter:
         if kind in (EventKind.test, EventKind.waitany):
             rules["done"] = discover(self._data(lambda s, at: s.amount[at]), self._named("done", place))
         if kind in WAITING:
-            made.waits = observe_.waits(self.observed, step)
+            made.waits = observe_.waits(self.observed, step, kind)
         if call.listed and kind in (EventKind.sendrecv, EventKind.collective):
             self._lists(made, place)
         before = self._data(lambda s, at: s.before[at])

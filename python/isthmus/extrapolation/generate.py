@@ -58,6 +58,8 @@ class _Generator:
         self.locations: dict[str, int] = {}
         self.phases: dict[str, int] = {}
         self.next_request = np.ones(ranks, np.int64)
+        #: The first request of each rank that is open, where requests are waited for in order.
+        self.oldest = np.ones(ranks, np.int64)
         #: For each statement, requests of its last openings that are not complete, by rank; 0 for none.
         self.open: dict[int, list[NDArray[np.int64]]] = {}
         self.depth = self._depths()
@@ -338,13 +340,28 @@ class _Generator:
                     column[ranks] = 0
             if len(ranks) == self.ranks:
                 self.open.clear()
+            self.oldest[ranks] = self.next_request[ranks]
             self.add(out)
             return
         by, lists = step.waits
+        if by == "oldest":
+            self._wait_for_oldest(ranks, out)
+            return
         index = np.full(len(ranks), inner if by == "inner" else 0) if by != "visit" else visits
         for one in np.unique(np.minimum(index, len(lists) - 1)).tolist():
             chosen = np.flatnonzero(np.minimum(index, len(lists) - 1) == one)
             self._wait(step, ranks[chosen], done[chosen], lists[one], {**out, "rank": ranks[chosen]})
+
+    def _wait_for_oldest(self, ranks: Ints, out: dict[str, Any]) -> None:
+        ranks = ranks[self.oldest[ranks] < self.next_request[ranks]]
+        if not len(ranks):
+            return
+        request = self.oldest[ranks]
+        self.oldest[ranks] += 1
+        for opened in self.open.values():
+            for column in opened:
+                column[ranks[column[ranks] == request]] = 0
+        self.add({**out, "rank": ranks, "request": request})
 
     def _wait(
         self, step: Statement, ranks: Ints, done: Ints, wanted: Sequence[tuple[int, int]], out: dict[str, Any]
@@ -362,6 +379,8 @@ class _Generator:
         for size in np.unique(count[count > 0]).tolist():
             some = np.flatnonzero(count == size)
             part = {**out, "rank": ranks[some]}
+            if kind in (EventKind.wait, EventKind.waitall):
+                self.oldest[ranks[some]] += size if kind == EventKind.waitall else 1
             if "amount" in out:
                 part["amount"] = done[some]
             if kind in (EventKind.wait, EventKind.test):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +45,8 @@ class Observed:
     stream: Stream
     variables: Mapping[str, int]
     groups: list[Group]
+    #: Whether requests are waited for in the order in which they were opened.
+    orderly: bool = True
 
     def where(self, rank: NDArray[np.int64], visit: NDArray[np.int64], inner: NDArray[np.int64]) -> Where:
         return Where(self.variables, rank, visit, inner)
@@ -197,6 +200,8 @@ def _find_waits(observed: Observed, roles: Sequence[Sequence[Step]]) -> None:
                 opened.clear()
                 continue
             known = [opened[w] for w in wanted if w in opened]
+            waits_for_first = kind in (EventKind.wait, EventKind.waitall) and len(known) == len(wanted)
+            observed.orderly &= waits_for_first and set(wanted) == set(islice(opened, len(wanted)))
             group.waits[at] = tuple((n, count[n] - ordinal) for n, ordinal in known)
             amount = int(stream.amount[here])
             closed = wanted
@@ -211,8 +216,12 @@ def _find_waits(observed: Observed, roles: Sequence[Sequence[Step]]) -> None:
 Waits = tuple[tuple[int, int], ...]
 
 
-def waits(observed: Sequence[Observed], step: Statement) -> tuple[str, list[Waits]] | None:
-    """What a wait waits for: by the iteration or the visit, or the same each time; None for all that is open."""
+def waits(observed: Sequence[Observed], step: Statement, kind: int) -> tuple[str, list[Waits]] | None:
+    """What a wait waits for: the same each time, by the iteration, the oldest, by the visit; None for all that is open.
+
+    A loop that waits for one request after another has as many iterations as a rank has messages, so that the place of
+    what an iteration waits for differs by rank: what it has in common is that it was opened first.
+    """
     seen: list[tuple[int, int, Waits]] = []
     everything = True
     for one in observed:
@@ -230,6 +239,8 @@ def waits(observed: Sequence[Observed], step: Statement) -> tuple[str, list[Wait
     if everything:
         return None
     for by in ("all", "inner", "visit"):
+        if by == "visit" and kind == EventKind.wait and all(one.orderly for one in observed):
+            return "oldest", [()]
         union: dict[int, Waits] = {}
         indices = [0 if by == "all" else inner if by == "inner" else visit for inner, visit, _ in seen]
         for index, (_, _, wanted) in zip(indices, seen, strict=True):

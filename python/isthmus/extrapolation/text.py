@@ -112,9 +112,8 @@ def _call(step: Statement) -> str:
     words += [f"share {step.share:.12g}"] if step.share else []
     if step.waits is not None:
         by, lists = step.waits
-        words.append(
-            f"for {by} " + " / ".join(",".join(f"{n}-{age}" if age else str(n) for n, age in one) for one in lists)
-        )
+        given = " / ".join(",".join(f"{n}-{age}" if age else str(n) for n, age in one) for one in lists)
+        words.append(f"for {by} {given}".rstrip())
     return f"{step.number} " + " ".join(words)
 
 

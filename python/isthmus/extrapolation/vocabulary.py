@@ -80,7 +80,8 @@ def _symbols(chart: Chart, found: Pairs) -> list[tuple[Symbol, int]]:
 def items_of(runs: Sequence[Pairs]) -> list[Item]:
     """Items that explain the peers of a call in runs of several sizes, the largest last; none where their number grows.
 
-    The chart that leaves the fewest pairs of all runs unexplained is taken, with the fewest symbols.
+    The chart that leaves the fewest pairs of all runs unexplained is taken, one whose symbols do not grow in number
+    before others, with the fewest symbols.
     """
     charts: tuple[Chart, ...] = (*PLAIN, *grids(tuple(run.ranks for run in runs)))
     found: list[Item] = []
@@ -89,22 +90,28 @@ def items_of(runs: Sequence[Pairs]) -> list[Item]:
     for _ in range(_ROUNDS):
         if not sum(len(run.rank) for run in left):
             break
-        best: tuple[tuple[float, ...], list[Item]] | None = None
-        for order, chart in enumerate(charts):
+        best: tuple[tuple[float, ...], list[list[Item]]] | None = None
+        for chart in charts:
             symbols = _symbols(chart, left[-1])
             frequent = [one for one in symbols if one[1] * 8 >= symbols[0][1]][: MOST - len(found)]
             if not frequent or (len(symbols) > MOST // 2 and len(runs) > 1 and len(symbols) * 4 > left[-1].ranks):
                 continue
             items = [Item(chart, symbol) for symbol, _ in frequent]
             unexplained = sum(len(run.without(items).rank) for run in left)
-            score = (round(unexplained / total, 3), len(items), order)
+            # In a box of 3 x 3 x 3 a ring needs as many steps as the box has neighbours, but more in larger ones.
+            grows = len(runs) > 1 and _grows(chart, left)
+            score = (round(unexplained / total, 3), grows, len(items))
             if best is None or score < best[0]:
-                best = score, items
+                best = score, [items]
+            elif score == best[0]:
+                best[1].append(items)
         if best is None or best[0][0] * total >= sum(len(run.rank) for run in left):
             break
-        if len(runs) > 1 and _grows(best[1][0].chart, left):
+        if best[0][1]:
             break
-        chosen = _opened(best[1], left)
+        alike = [_opened(items, left) for items in best[1]]
+        # Of boxes with sides in another order the right one gives no pairs that there are not.
+        chosen = min(alike, key=lambda items: _given(items, left)) if len(alike) > 1 else alike[0]
         found += chosen
         left = [run.without(chosen) for run in left]
     rest = max(len(some.rank) / max(len(run.rank), 1) for some, run in zip(left, runs, strict=True))
@@ -124,6 +131,15 @@ def _opened(items: list[Item], runs: Sequence[Pairs]) -> list[Item]:
             if sum(len(run.without(tried).rank) for run in runs) == least:
                 return tried
     return items
+
+
+def _given(items: list[Item], runs: Sequence[Pairs]) -> int:
+    """How many pairs of the runs items would give."""
+    out = 0
+    for run in runs:
+        rank, there = np.arange(run.ranks), [item.chart.peers(item.symbol, run.ranks) for item in items]
+        out += len(np.unique(np.concatenate([(rank * run.ranks + peer)[~outside] for peer, outside in there])))
+    return out
 
 
 def _grows(chart: Chart, runs: Sequence[Pairs]) -> bool:

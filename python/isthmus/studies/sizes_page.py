@@ -114,7 +114,8 @@ def summarise(rows: Sequence[Point]) -> Summary:
 def _row(case: Case) -> list[str]:
     program, bound, model, *machines = case.words
     ends = [f"{case.ranks[i]:,}: {percent(np.expm1(case.log_ratio[i]), 1, sign=True)}" for i in (0, -1)]
-    return [case.claim.name, program, bound, model, ", ".join(machines), _published(case.claim), _at(case), *ends, case.reason]
+    between = ", ".join(machines)
+    return [case.claim.name, program, bound, model, between, _published(case.claim), _at(case), *ends, case.reason]
 
 
 def _published(published: Claim) -> str:
