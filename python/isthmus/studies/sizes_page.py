@@ -25,7 +25,7 @@ _NEAR = 1.5
 #: Relative error up to which a ratio of times agrees.
 _CLOSE = 0.05
 #: Letters in a line of the key of a panel.
-_WIDE = 62
+_WIDE = 67
 #: Ranks on which it is shown who sends how much to whom.
 _SHOWN = 64
 
@@ -238,7 +238,7 @@ def _draw_ratios(ax: Any, beside: Any, cases: Sequence[Case]) -> None:
     ax.set_xlabel("ranks")
     heading(ax, f"{published.name} (published: {_published(published)})")
     beside.axis("off")
-    key(beside, handles=ax.get_lines()[1:], loc="upper left", bbox_to_anchor=(-0.2, 1.02), ncols=1)
+    key(beside, handles=ax.get_lines()[1:], loc="upper left", bbox_to_anchor=(-0.27, 1.03), ncols=1)
 
 
 def _draw_messages(ax: Any, name: str, line: str) -> None:
