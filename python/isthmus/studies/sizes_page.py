@@ -239,6 +239,8 @@ def _draw_ratios(ax: Any, beside: Any, cases: Sequence[Case]) -> None:
     heading(ax, f"{published.name} (published: {_published(published)})")
     beside.axis("off")
     key(beside, handles=ax.get_lines()[1:], loc="upper left", bbox_to_anchor=(-0.27, 1.03), ncols=1)
+    for words in beside.get_legend().get_texts():
+        words.set_size(8)
 
 
 def _draw_messages(ax: Any, name: str, line: str) -> None:
