@@ -49,9 +49,8 @@ Execution::Execution(const Program& program)
 Status Execution::start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers,
                         const Operator& op, bool computes, bool counted, bool named) {
   transport_ = &transport;
-  constexpr std::uint32_t not_of_programs = 1u << 31;
   context_ = context;
-  named_ = named ? not_of_programs : 0;
+  named_ = named ? Key::named : 0;
   operator_ = op;
   computes_ = computes;
   counted_ = counted;

@@ -351,6 +351,7 @@ int isthmus_team::start(isthmus_operation& operation, const void* input, void* o
   const std::uint64_t name = operation.call.name;
   require(name <= UINT32_MAX, "name ", name, ": must be below 2^32");
   operation.under_way = true;
+  operation.refused.clear();
   if (name != 0) start_in(operation, static_cast<std::uint32_t>(name), input, output, true);
   else if (checks) checks->begin(operation, input, output, ++calls, place_of(caller));
   else start_in(operation, context++, input, output);

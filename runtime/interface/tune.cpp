@@ -139,6 +139,7 @@ class Trials {
   /// Seconds of a call; all ranks begin together.
   double timed(std::size_t contestant) {
     isthmus_call asked = call_;
+    asked.name = 0;  // several are under way at once
     const bool ours = contestant < candidates_.size();
     if (ours) asked.algorithm = candidates_[contestant].c_str();
     check(isthmus_run(&team_, &barrier_, nullptr, nullptr));

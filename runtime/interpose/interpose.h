@@ -148,7 +148,10 @@ struct communicator {
   struct tally* tallies[COLLECTIVES][CLASSES + 1];
   struct series* series[COLLECTIVES][CLASSES + 1]; /* of nonblocking calls */
   uint32_t persistent;                             /* requests made */
-  struct prepared* prepared[COLLECTIVES];          /* the last calls of each kind that can be used again */
+  struct sides {
+    uint32_t under_way[2], begun[2]; /* calls that are compared, ours and theirs */
+  } persistent_sides;
+  struct prepared* prepared[COLLECTIVES]; /* the last calls of each kind that can be used again */
   struct order* orders[ORDERS];
 };
 void communicators_begin(void);
@@ -293,8 +296,8 @@ static inline void handle_freed(void) { __atomic_fetch_add(&handles_freed, 1, __
 struct prepared* prepared_call(struct communicator* c, const struct arguments* a);
 /* Begins it, which its operator must not be one of the MPI library for; returns what isthmus_begin() returns. */
 void* prepared_buffer(struct place place, const struct arguments* a);
-int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t name,
-                   isthmus_operation** operation);
+struct request;
+int prepared_begin(const struct prepared* p, const struct request* r, isthmus_operation** operation);
 /* The same with its own operation, which is looked at so many times in vain. */
 int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks);
 /* Algorithms may be others from now on, also of calls of other sizes: which calls are kept is not the same on all
@@ -332,7 +335,7 @@ enum turn_of { OURS, THEIRS, SIDES };
 struct series;
 struct series* series_of(struct communicator* c, enum collective kind, int size_class);
 /* Of a persistent request alone, the `number`th of its communicator, which no other one has. */
-struct series* series_alone(const struct communicator* c, uint32_t number, enum collective kind, int size_class);
+struct series* series_alone(struct communicator* c, uint32_t number, enum collective kind, int size_class);
 enum turn_of series_turn(struct series* s, bool* timed);
 void series_free(struct series* s);
 /* A call that is timed. */
@@ -380,8 +383,9 @@ struct request {
   struct call call;
   isthmus_operation* operation;
   bool persistent, active, done, freed;
-  uint32_t number, starts; /* of a persistent one: the same on all ranks, which may start several in any order */
-  bool holds;              /* types or operators that the program may free */
+  uint32_t number; /* of a persistent one: the same on all ranks, which may start several in any order */
+  char* algorithm; /* the same, while calls are tuned; NULL: the usual one */
+  bool holds;      /* types or operators that the program may free */
   int error;
   /* The MPI library's own: of a call that is its turn; of a persistent one always, where both take turns. */
   MPI_Request theirs;

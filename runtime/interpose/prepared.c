@@ -72,11 +72,12 @@ void* prepared_buffer(struct place place, const struct arguments* a) {
   }
 }
 
-int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t name,
-                   isthmus_operation** operation) {
+int prepared_begin(const struct prepared* p, const struct request* r, isthmus_operation** operation) {
+  const struct arguments* const a = &r->arguments;
   isthmus_call call = p->call;
-  call.name = name;
-  return isthmus_begin(c->team, &call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
+  call.name = r->number;
+  if (r->algorithm) call.algorithm = r->algorithm;
+  return isthmus_begin(r->comm->team, &call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
 }
 
 int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks) {

@@ -75,7 +75,8 @@ static struct request* new_request(void) {
   r->persistent = r->active = r->done = r->freed = r->holds = r->by_theirs = false;
   r->theirs = MPI_REQUEST_NULL;
   r->series = NULL;
-  r->number = r->starts = 0;
+  r->number = 0;
+  r->algorithm = NULL;
   r->sample.series = NULL;
   r->error = MPI_SUCCESS;
   r->call.packed = r->call.pending = NULL;
@@ -126,6 +127,7 @@ static void release(struct request* r) {
   take_out(r);
   sample_drop(&r->sample);
   if (r->persistent) series_free(r->series);
+  free(r->algorithm);
   if (r->theirs != MPI_REQUEST_NULL) PMPI_Request_free(&r->theirs);
   call_release(&r->call);
   arguments_release(&r->arguments, r->comm);
@@ -144,12 +146,6 @@ static bool copies_types(const struct arguments* a) {
   return false;
 }
 
-/* Of a start: 0 where ranks start in the same order. What runs ahead keeps its order, so that names may come again. */
-static uint32_t name_of(const struct request* r) {
-  enum { STARTS = 12 };
-  return r->persistent ? (r->number << STARTS | (r->starts & ((1u << STARTS) - 1))) : 0;
-}
-
 static int begin_call(struct request* r) {
   struct call* call = &r->call;
   if (!call_prepare(call, &r->arguments, r->comm, &r->reduction)) {
@@ -159,13 +155,14 @@ static int begin_call(struct request* r) {
   const bool ordered = process.reproducible && reduces(r->arguments.kind);
   if (!call->call.combine && !ordered && (r->persistent || !copies_types(&r->arguments)))
     prepared_keep(r->comm, &r->arguments, call);
-  call->call.name = name_of(r);
+  call->call.name = r->number;
+  if (r->algorithm) call->call.algorithm = r->algorithm;
   return isthmus_begin(r->comm->team, &call->call, call->input, call->output, &r->operation);
 }
 
 static int begin(struct request* r, const struct prepared* p) {
   r->call.to.blocks = 0;
-  const int status = p ? prepared_begin(p, r->comm, &r->arguments, name_of(r), &r->operation) : begin_call(r);
+  const int status = p ? prepared_begin(p, r, &r->operation) : begin_call(r);
   r->active = true;
   r->done = false;
   r->error = MPI_SUCCESS;
@@ -256,7 +253,6 @@ static int start_theirs(struct request* r, bool timed) {
 }
 
 int request_start(struct request* r) {
-  r->starts++;
   const struct prepared* p = prepared_apart(r->comm, &r->arguments);
   bool timed = false;
   int64_t own;
@@ -289,6 +285,17 @@ static struct request* request_for(const struct arguments* a, struct communicato
   return r;
 }
 
+/* Ranks that start in another order than each other may have learned different things until then. */
+static void keep_algorithm(struct request* r) {
+  struct call call;
+  const char* found;
+  if (!call_prepare(&call, &r->arguments, r->comm, &r->reduction)) return;
+  if (!call.call.algorithm && isthmus_choice(r->comm->team, &call.call, &found) == ISTHMUS_DONE &&
+      strcmp(found, "library") != 0)
+    r->algorithm = strdup(found);
+  call_release(&call);
+}
+
 bool collective_start(const struct arguments* a, enum form form, MPI_Request* handle, struct started* started) {
   enter();
   struct communicator* c = communicator_of(a->comm, false);
@@ -301,15 +308,17 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   if (c && !why && ordered && c->size > 1 && !reduction.exact && (c->size > 2 || reduction.of_program))
     why = "does not wait, in the order of the MPI library";
   if (c && !why && !c->concurrent) why = "does not wait, on several nodes without MPI_THREAD_MULTIPLE";
-  /* Numbers of those that are made come again when there have been a million. */
-  if (c && form == PERSISTENT) c->persistent = c->persistent == (1u << 20) - 1 ? 1 : c->persistent + 1;
+  if (c && form == PERSISTENT) ++c->persistent;
   if (why) {
     count_left(form, a->kind, NO_CLASS, 0, why);
     return left(started, NULL, false);
   }
   int64_t own;
   const int size_class = class_of_call(p, a, c, &own);
-  const bool compares = c->compares && call_comparable(a->kind, c);
+  /* Each persistent one is compared by itself, which gives starts away: of many only the first ones are. */
+  enum { COMPARED = 32 };
+  const bool compares =
+      c->compares && call_comparable(a->kind, c) && (form == NONBLOCKING || c->persistent <= COMPARED);
   struct series* series = !compares             ? NULL
                           : form == NONBLOCKING ? series_of(c, a->kind, size_class)
                                                 : series_alone(c, c->persistent, a->kind, size_class);
@@ -322,7 +331,7 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   }
   struct request* r = request_for(a, c, form);
   r->series = series;
-  r->number = c->persistent;
+  if (form == PERSISTENT) r->number = c->persistent;
   if (!p) {
     r->reduction = reduction;
     /* Types of reductions stay as they are: operators are called with them. */
@@ -330,6 +339,7 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
     r->holds = r->reduction.by_mpi;
     holding += r->holds;
   }
+  if (form == PERSISTENT && process.online) keep_algorithm(r);
   if (series && form == PERSISTENT) return left(started, r, false);
   *handle = r->handle;
   started->error = form == PERSISTENT ? MPI_SUCCESS : start(r, p, size_class, own, timed);

@@ -17,7 +17,8 @@ struct series {
   uint64_t pause;            /* calls that are not compared, after those that are */
   uint32_t block, round, ranks;
   bool told, theirs; /* theirs: is faster */
-  uint32_t under_way[SIDES], begun[SIDES], times[SIDES];
+  struct sides *sides, own;
+  uint32_t times[SIDES];
   float ns[SIDES][KEPT];
   enum form form;
   enum collective kind;
@@ -35,6 +36,7 @@ static struct series* new_series(const struct communicator* c, enum form form, e
   s->kind = kind;
   s->size_class = size_class;
   s->key = c->key << 9 | (uint64_t)kind << 4 | (uint64_t)size_class << 1 | (form == PERSISTENT);
+  s->sides = &s->own;
   return s;
 }
 
@@ -44,8 +46,9 @@ struct series* series_of(struct communicator* c, enum collective kind, int size_
   return *s;
 }
 
-struct series* series_alone(const struct communicator* c, uint32_t number, enum collective kind, int size_class) {
+struct series* series_alone(struct communicator* c, uint32_t number, enum collective kind, int size_class) {
   struct series* s = new_series(c, PERSISTENT, kind, size_class);
+  s->sides = &c->persistent_sides;
   s->key += number * 0x9E3779B97F4A7C15u;
   return s;
 }
@@ -82,7 +85,7 @@ static void take_over(struct series* s, const struct bounds* all, uint64_t call)
 
 /* Calls between the last one that was compared and the verdict. */
 static void seek_verdict(struct series* s, uint64_t call) {
-  if (!s->told && s->under_way[OURS] + s->under_way[THEIRS] == 0) {
+  if (!s->told && s->sides->under_way[OURS] + s->sides->under_way[THEIRS] == 0) {
     const struct bounds own = measured(s);
     if (!s->agreed) s->agreed = agreed_of(s->key);
     s->told = agreed_tell(s->agreed, s->round, call / WINDOW, &own);
@@ -110,18 +113,18 @@ enum turn_of series_turn(struct series* s, bool* timed) {
 static uint64_t exposed_now(void) { return exposed.ns + (exposed.since ? now_ns() - exposed.since : 0); }
 
 void sample_begin(struct sample* sample, struct series* s, enum turn_of who, uint64_t ns) {
-  *sample = (struct sample){.series = s, .who = who, .thread = &exposed, .mixed = s->under_way[!who] > 0};
-  sample->others = s->begun[!who];
+  *sample = (struct sample){.series = s, .who = who, .thread = &exposed, .mixed = s->sides->under_way[!who] > 0};
+  sample->others = s->sides->begun[!who];
   /* Times of waits are added at the end. */
   sample->ns = ns - exposed_now();
-  s->under_way[who]++;
-  s->begun[who]++;
+  s->sides->under_way[who]++;
+  s->sides->begun[who]++;
   ++samples_under_way;
 }
 
 void sample_drop(struct sample* sample) {
   if (!sample->series) return;
-  sample->series->under_way[sample->who]--;
+  sample->series->sides->under_way[sample->who]--;
   sample->series = NULL;
   --samples_under_way;
 }
@@ -130,7 +133,7 @@ void sample_end(struct sample* sample) {
   struct series* s = sample->series;
   if (!s) return;
   const int who = sample->who;
-  if (!sample->mixed && s->begun[!who] == sample->others && sample->thread == &exposed) {
+  if (!sample->mixed && s->sides->begun[!who] == sample->others && sample->thread == &exposed) {
     const float ns = (float)(sample->ns + exposed_now());
     s->ns[who][s->times[who]++ % KEPT] = ns;
     count_time(s->form, s->kind, s->size_class, sample->who, ns);

@@ -159,10 +159,10 @@ Direct& Board::take(Recipe& recipe) {
   return found;
 }
 
-std::optional<Rank> Board::who_left() const {
+std::optional<Rank> Board::who_left(std::uint64_t number) const {
   for (Rank r = 0; r < ranks(); ++r) {
     const std::uint64_t last = places_[r]->last.load(std::memory_order_acquire);
-    if (last != 0 && last - 1 < begun_) return r;
+    if (last != 0 && last - 1 < number) return r;
   }
   return std::nullopt;
 }

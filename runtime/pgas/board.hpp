@@ -73,11 +73,12 @@ class Board {
   Direct& take(Recipe& recipe);
 
   /// This rank begins a collective of the team, of whatever kind.
-  void begin_one() { ++begun_; }
+  /// The number of what begins, from 1 on.
+  std::uint64_t begin_one() { return ++begun_; }
   /// How many it has begun.
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
-  /// A rank that has left the space, and did not begin all that this rank did; who waits for those, waits in vain.
-  [[nodiscard]] std::optional<Rank> who_left() const;
+  /// A rank that has left the space, and did not begin the collective of this number; who waits for it, waits in vain.
+  [[nodiscard]] std::optional<Rank> who_left(std::uint64_t number) const;
 
   struct Places {
     std::uint64_t number = 0;  ///< 0: it needs none

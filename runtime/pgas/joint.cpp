@@ -19,8 +19,8 @@ namespace isthmus::runtime {
 namespace {
 
 /// Words where a rank has left that others wait for, or nothing.
-std::string left(const Board* board) {
-  const std::optional<Rank> who = board == nullptr ? std::nullopt : board->who_left();
+std::string left(const Board* board, std::uint64_t number) {
+  const std::optional<Rank> who = board == nullptr ? std::nullopt : board->who_left(number);
   return !who ? ""
               : message("rank ", *who, " of the team has left the space: rank ", board->rank(),
                         " waits for it in a collective");
@@ -56,12 +56,15 @@ bool Chain::has_failed() {
 
 void Chain::begin_on(Board* board) {
   on_ = board;
-  if (board != nullptr) board->begin_one();
+  if (board != nullptr) number_ = board->begin_one();
 }
 
 void Chain::look_who_left() {
   if (ended_) return;
-  if (const std::string words = left(on_); !words.empty()) end(ISTHMUS_FAILED, words);
+  const std::string words = left(on_, number_);
+  if (words.empty()) return;
+  team_.transport.give_up(words);
+  end(ISTHMUS_FAILED, words);
 }
 
 void Chain::end(int status, const std::string& words) {
@@ -109,7 +112,10 @@ int Joint::Under::look() {
 
 void Joint::Under::look_who_left() {
   if (chain) return chain->look_who_left();
-  if (const std::string words = left(on); !words.empty()) throw Failed(words);
+  const std::string words = left(on, number);
+  if (words.empty()) return;
+  team().transport.give_up(words);
+  throw Failed(words);
 }
 
 void Joint::idle(isthmus_team& team, std::uint32_t& looks) {
@@ -162,6 +168,7 @@ int Joint::add(Under under, isthmus_event* event) {
   Under& place = *under_way_[number];
   place.operation = under.operation;
   place.on = under.on;
+  place.number = under.number;
   place.chain = std::move(under.chain);
   if (place.chain) chains_.push_back(place.chain.get());
   *event = mark | static_cast<isthmus_event>(place.uses & 0x7FFFFFFF) << 32 | number;

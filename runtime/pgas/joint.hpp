@@ -61,6 +61,7 @@ class Chain {
   isthmus_operation* own_ = nullptr;
   Direct* direct_ = nullptr;
   const Board* on_ = nullptr;
+  std::uint64_t number_ = 0;  // which one it is there
   bool ended_ = false;
   int status_ = ISTHMUS_DONE;
   std::string words_;
@@ -72,8 +73,9 @@ class Joint {
 
   /// A collective that has been started, of those of a board if that is not null. `event` null: waits for it. As what
   /// may be called returns.
-  int add(isthmus_operation& operation, const Board* on, isthmus_event* event) {
-    return add(Under{&operation, nullptr, on}, event);
+  /// `number`: of what it is on the board.
+  int add(isthmus_operation& operation, const Board* on, std::uint64_t number, isthmus_event* event) {
+    return add(Under{&operation, nullptr, on, number}, event);
   }
   int add(std::unique_ptr<Chain> chain, isthmus_event* event) {
     chain->go_on();
@@ -97,6 +99,7 @@ class Joint {
     isthmus_operation* operation = nullptr;
     std::unique_ptr<Chain> chain;
     const Board* on = nullptr;  ///< of an operation
+    std::uint64_t number = 0;   ///< which one it is there
     std::uint32_t uses = 0;     ///< of its number, which events tell apart
     [[nodiscard]] isthmus_team& team() const;
     int look();

@@ -129,8 +129,8 @@ int run(isthmus_space& space, const Manner& manner, const isthmus_call& call, co
     manner.team.give_back(taken);
     throw;
   }
-  if (manner.board != nullptr) manner.board->begin_one();
-  return space.joint.add(taken, manner.board, manner.event);
+  const std::uint64_t number = manner.board == nullptr ? 0 : manner.board->begin_one();
+  return space.joint.add(taken, manner.board, number, manner.event);
 }
 
 /// Of blocks: how many there are at `to` and at `from`.

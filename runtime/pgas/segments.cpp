@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -92,6 +93,17 @@ std::uint64_t whole_memory() {
   return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
 }
 
+/// What the system allows of a resource.
+std::uint64_t limit_of(int resource) {
+  rlimit found{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &found) != 0 || found.rlim_cur == RLIM_INFINITY)
+    return ~std::uint64_t{0};
+  return found.rlim_cur;
+}
+
+/// The fewest addresses of either kind that a space sets aside by itself.
+constexpr std::uint64_t fewest = std::uint64_t{64} << 20;
+
 }  // namespace
 
 std::string words_of(int error) { return std::string(std::strerror(error)) + (error == ENOSPC ? " (/dev/shm)" : ""); }
@@ -108,7 +120,6 @@ Segments::Segments(isthmus_team* team, const SegmentSizes& wished, const std::ve
       requests_at_(boards_at_ + in_pages(boards * sizeof(BoardPlaces))),
       memory_at_(requests_at_ + 2 * sizes_.queue) {
   // A limit of the system, or a tool that needs addresses for itself, may leave fewer than there is memory.
-  constexpr std::uint64_t least = std::uint64_t{64} << 20;
   for (;;) {
     std::string refused;
     try {
@@ -120,8 +131,8 @@ Segments::Segments(isthmus_team* team, const SegmentSizes& wished, const std::ve
     if (refused.empty()) break;
     close();
     const SegmentSizes before = sizes_;
-    if (wished.symmetric == 0) sizes_.symmetric = std::max(least, in_pages(sizes_.symmetric / 2));
-    if (wished.local == 0) sizes_.local = std::max(least, in_pages(sizes_.local / 2));
+    if (wished.symmetric == 0) sizes_.symmetric = std::max(fewest, in_pages(sizes_.symmetric / 2));
+    if (wished.local == 0) sizes_.local = std::max(fewest, in_pages(sizes_.local / 2));
     if (sizes_ == before) throw TransportError(refused);
   }
   ::shm_unlink(name_.c_str());
@@ -131,19 +142,23 @@ Segments::Segments(isthmus_team* team, const SegmentSizes& wished, const std::ve
 SegmentSizes Segments::agreed(isthmus_team* team, const SegmentSizes& wished, const std::vector<bool>& near) const {
   struct Wish {
     SegmentSizes sizes;
-    std::uint64_t memory, near;
+    std::uint64_t memory, near, allowed;
   };
-  const std::vector<Wish> all = gathered(
-      team, Wish{wished, whole_memory(), static_cast<std::uint64_t>(std::count(near.begin(), near.end(), true))});
+  const auto of_node = static_cast<std::uint64_t>(std::count(near.begin(), near.end(), true));
+  // The program needs most of the addresses that it may have; a file that is too long is a signal.
+  const std::uint64_t allowed = std::min(limit_of(RLIMIT_AS) / (8 * of_node), limit_of(RLIMIT_FSIZE) / 4);
+  const std::vector<Wish> all = gathered(team, Wish{wished, whole_memory(), of_node, allowed});
   // Of the 128 TiB of addresses of a process, other spaces and the program need some, too.
   constexpr std::uint64_t addresses = std::uint64_t{16} << 40, least = std::uint64_t{4} << 30;
-  std::uint64_t memory = least, most = addresses;
+  std::uint64_t memory = least, most = addresses, allowed_to_all = addresses;
   for (Rank r = 0; r < all.size(); ++r) {
     require(all[r].sizes == all[0].sizes, "isthmus_space_options: those of rank ", r, " are not those of rank 0");
     memory = std::max(memory, all[r].memory);
     most = std::min(most, addresses / (2 * all[r].near));
+    allowed_to_all = std::min(allowed_to_all, all[r].allowed);
   }
-  const std::uint64_t usual = in_pages(std::max(least, std::min(memory, most)));
+  const std::uint64_t usual =
+      in_pages(std::max(fewest, std::min(allowed_to_all, std::max(least, std::min(memory, most)))));
   SegmentSizes sizes = wished;
   if (sizes.symmetric == 0) sizes.symmetric = usual;
   if (sizes.local == 0) sizes.local = usual;
@@ -225,13 +240,13 @@ int Segments::take(Rank rank, std::uint64_t offset, std::uint64_t bytes) {
 }
 
 int Segments::take_pages(Rank rank, bool local, std::uint64_t bytes) {
-  constexpr std::uint64_t least = 1 << 20;
+  constexpr std::uint64_t least = 1 << 20, most_ahead = 256 << 20;
   std::atomic<std::uint64_t>& taken = control(rank).taken[local ? 1 : 0];
   const std::uint64_t most = local ? sizes_.local : sizes_.symmetric;
   std::uint64_t before = taken.load(std::memory_order_acquire);
   if (bytes <= before) return 0;
   // Ever more at a time, as each call of the system takes some microseconds.
-  std::uint64_t wanted = std::min(most, in_pages(std::max({bytes, before + before / 4, least})));
+  std::uint64_t wanted = std::min(most, in_pages(std::max({bytes, before + std::min(before / 4, most_ahead), least})));
   const std::uint64_t from = memory_at_ + (local ? sizes_.symmetric : 0) + before;
   int error = take(rank, from, wanted - before);
   if (error != 0 && wanted > in_pages(bytes)) {

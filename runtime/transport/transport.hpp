@@ -24,6 +24,9 @@ struct Key {
   std::uint32_t comm = 0;
   std::uint32_t tag = 0;
 
+  /// A bit of tags that no program has: `context` is the name of what may begin in another order on other ranks.
+  static constexpr std::uint32_t named = 1u << 31;
+
   bool operator==(const Key&) const = default;
 };
 
@@ -83,6 +86,8 @@ class Transport {
 
   /// Empty as long as all is well.
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// What was begun can never end, and may lead to memory that is going to be freed: nothing is done any more.
+  void give_up(const std::string& words) { fail(words); }
   /// Empty, or a line that users may want to know.
   [[nodiscard]] virtual const std::string& notice() const { return notice_; }
 

@@ -40,5 +40,24 @@ TEST_CASE("a rank that leaves the space while others wait for it in a collective
           });
 }
 
+TEST_CASE("a collective that all ranks have begun ends, though one of them leaves before the next") {
+  on_ranks(3, [](Rank& own) {
+    std::uint64_t place = 0;
+    own.done(isthmus_allocate_all(own.space, 4096, &place), "allocate");
+    isthmus_event events[2] = {};
+    isthmus_manner manner{};
+    manner.size = sizeof manner;
+    manner.enter = manner.leave = ISTHMUS_SYNC_MY;
+    if (own.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < (own.rank == 0 ? 2 : 1); ++i) {
+      manner.event = &events[i];
+      own.done(isthmus_gather_all(own.space, &manner, place + 1024 * (i + 1), place, 8), "begin");
+    }
+    if (own.rank == 2) return;  // leaves, and goes on with what it has begun
+    own.done(isthmus_wait_event(own.space, &events[0]), "that of all");
+    if (own.rank == 0) own.expect(isthmus_wait_event(own.space, &events[1]) == ISTHMUS_FAILED, "an error");
+  });
+}
+
 }  // namespace
 }  // namespace isthmus::test

@@ -43,7 +43,13 @@ int main(int argc, char** argv) {
         out[k][i] = k < 3 && rank == (k < 2 ? 0 : ranks - 1) ? value(k, round, i) : -1;
       }
     }
-    for (int k = 0; k < REQUESTS; ++k) MPI_Start(&requests[order[k]]);
+    const int before = rand() % (REQUESTS + 1); /* a call that waits comes between starts, too */
+    int sum = 0;
+    for (int k = 0; k <= REQUESTS; ++k) {
+      if (k == before) MPI_Allreduce(&round, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      if (k < REQUESTS) MPI_Start(&requests[order[k]]);
+    }
+    wrong += sum != round * ranks;
     MPI_Waitall(REQUESTS, requests, statuses); /* compilers warn of MPICH's MPI_STATUSES_IGNORE */
     for (int k = 0; k < REQUESTS; ++k)
       for (int i = 0; i < counts[k]; ++i) wrong += out[k][i] != value(k, round, i) * (k < 3 ? 1 : ranks);

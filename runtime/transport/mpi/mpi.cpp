@@ -14,10 +14,15 @@ bool is_direct(const Key& key) { return key.comm == 0 && key.tag == 0; }
 /// Tags that are not those of contexts: the stream's, that of alarms, those of a listener where there are enough.
 std::uint32_t tags_beside(std::uint32_t tags) { return tags < 16 ? 2 : 2 + MpiTransport::listener_tags; }
 
+/// Beyond those, of names.
+std::uint32_t tags_of_names(std::uint32_t tags) { return tags < 16384 ? 0 : 4096; }
+
 }  // namespace
 
 MpiTransport::MpiTransport(const isthmus_wire& wire)
-    : wire_(wire), window_(std::min(wire.tags - tags_beside(wire.tags), most_window)), past_(window_) {
+    : wire_(wire),
+      window_(std::min(wire.tags - tags_beside(wire.tags) - tags_of_names(wire.tags), most_window)),
+      past_(window_) {
   count_contexts();
   hear_alarms();
 }
@@ -65,6 +70,12 @@ void MpiTransport::begin(std::uint64_t number, std::uint32_t tag, std::byte* byt
   }
 }
 
+bool MpiTransport::begin_named(What what, Rank peer, const Key& key, std::byte* bytes, std::size_t count, Token token) {
+  if (key.comm != 0 || key.tag != Key::named || key.context >= tags_of_names(wire_.tags)) return false;
+  begin(make(what, peer, count, token), window_ + tags_beside(wire_.tags) + key.context, bytes);
+  return true;
+}
+
 void MpiTransport::begin_direct(const Held& message) {
   const std::uint64_t number =
       make(message.sends ? What::send : What::recv, message.peer, message.count, message.token);
@@ -80,6 +91,7 @@ bool MpiTransport::send(Rank to, const Key& key, const std::byte* bytes, std::si
     else held_.push_back(message);
     return false;
   }
+  if (begin_named(What::send, to, key, from, count, token)) return false;
   const std::uint64_t header = make(What::header_out, to, sizeof(Header), {});
   messages_[header].header = {key, count};
   begin(header, window_, reinterpret_cast<std::byte*>(&messages_[header].header));
@@ -95,6 +107,7 @@ bool MpiTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_t
     else held_.push_back(message);
     return false;
   }
+  if (begin_named(What::recv, from, key, bytes, count, token)) return false;
   Stream& stream = stream_of(from);
   Early early;
   if (stream.box.take_early(key, early)) {

@@ -5,7 +5,7 @@
 // its part of one MPI_Testsome over all that is under way; a line of cache of ours. Nothing is allocated once as many
 // messages have been under way at once as will be.
 //
-// How messages meet. A key has 96 bits, but MPI promises 32,767 tags only. Two ways, chosen by the key alone, so that
+// How messages meet. A key has 96 bits, but MPI promises 32,767 tags only. Three ways, chosen by the key alone, so that
 // both sides take the same one:
 //
 // - Messages of comm 0 and tag 0, those of collectives, take the MPI tag `context` modulo the number of tags. With one
@@ -15,6 +15,8 @@
 //   the first one of the later, and all have been received before the first receive of the later: they cannot be taken
 //   for each other. Whatever the earlier one waits for was begun before the later one by every rank, so nothing waits
 //   in a circle.
+// - Those of comm 0 with a name have a tag of their own each, where there are enough: messages of one name are sent and
+//   received in the same order, too.
 // - All others go in one stream from rank to rank with a tag of its own: a header with the key, then the bytes. The
 //   receiver takes them in the order in which they were sent; those that nobody waits for yet are kept in memory.
 //
@@ -138,6 +140,8 @@ class MpiTransport final : public Transport {
   [[nodiscard]] bool may_begin(std::uint32_t context) const {
     return static_cast<std::int32_t>(context - oldest_) < static_cast<std::int32_t>(window_);
   }
+  /// Of a name that has a tag; false: it has none.
+  bool begin_named(What what, Rank peer, const Key& key, std::byte* bytes, std::size_t count, Token token);
   void begin_direct(const Held& message);
   void begin(std::uint64_t number, std::uint32_t tag, std::byte* bytes);
   std::uint64_t make(What what, Rank peer, std::uint64_t count, Token token);
