@@ -107,6 +107,7 @@ int isthmus_space_leave(isthmus_space* space) {
     return met;
   });
   const Hold hold(space->team.progress);
+  space->joint.leave(space->team);
   delete space;
   return status;
 }

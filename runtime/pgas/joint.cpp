@@ -63,7 +63,7 @@ void Chain::look_who_left() {
   if (ended_) return;
   const std::string words = left(on_, number_);
   if (words.empty()) return;
-  team_.transport.give_up(words);
+  is_lost_ = true;
   end(ISTHMUS_FAILED, words);
 }
 
@@ -110,12 +110,23 @@ int Joint::Under::look() {
   return told(*operation, operation->team.state(*operation));
 }
 
-void Joint::Under::look_who_left() {
-  if (chain) return chain->look_who_left();
-  const std::string words = left(on, number);
+void Joint::look_who_left(Under& under) {
+  if (under.chain) return under.chain->look_who_left();
+  const std::string words = left(under.on, under.number);
   if (words.empty()) return;
-  team().transport.give_up(words);
+  if (lost_words_.empty()) lost_words_ = words;
   throw Failed(words);
+}
+
+// Messages of others may still come to where it waits for them.
+void Joint::drop(std::unique_ptr<Chain> chain) {
+  if (chain == nullptr || !chain->is_lost()) return;
+  if (lost_words_.empty()) lost_words_ = chain->words();
+  lost_.push_back(std::move(chain));
+}
+
+void Joint::leave(isthmus_team& team) const {
+  if (!lost_words_.empty()) team.transport.give_up(lost_words_);
 }
 
 void Joint::idle(isthmus_team& team, std::uint32_t& looks) {
@@ -134,7 +145,7 @@ int Joint::wait(Under& under) {
     const int status = under.look();
     if (status != ISTHMUS_IN_PROGRESS) return status;
     idle(team, looks);
-    if (is_time_to_watch(looks)) under.look_who_left();
+    if (is_time_to_watch(looks)) look_who_left(under);
   }
 }
 
@@ -158,7 +169,11 @@ int Joint::wait(Chain& chain) {
 }
 
 int Joint::add(Under under, isthmus_event* event) {
-  if (event == nullptr) return wait(under);
+  if (event == nullptr) {
+    const int status = wait(under);
+    drop(std::move(under.chain));
+    return status;
+  }
   if (spare_.empty()) {
     under_way_.push_back(std::make_unique<Under>());
     spare_.push_back(static_cast<std::uint32_t>(under_way_.size() - 1));
@@ -189,7 +204,7 @@ int Joint::end(isthmus_event& event, int status) {
   Under& under = of(event);
   if (under.chain) std::erase(chains_, under.chain.get());
   under.operation = nullptr;
-  under.chain = nullptr;
+  drop(std::move(under.chain));
   ++under.uses;
   spare_.push_back(static_cast<std::uint32_t>(event));
   event = 0;
@@ -203,7 +218,7 @@ int Joint::test(isthmus_event& event) {
     under.team().go_on();
     if (is_time_to_watch(++tested_)) {
       under.team().transport.watch();
-      under.look_who_left();
+      look_who_left(under);
     }
     status = under.look();
   }

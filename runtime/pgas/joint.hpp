@@ -34,6 +34,8 @@ class Chain {
   [[nodiscard]] isthmus_team& team() const { return team_; }
   /// Ends where a rank has left that is to take part; to be called now and then by who waits.
   void look_who_left();
+  [[nodiscard]] bool is_lost() const { return is_lost_; }
+  [[nodiscard]] const std::string& words() const { return words_; }
   /// Whether none of its collectives is under way.
   [[nodiscard]] bool is_between() const { return own_ == nullptr; }
 
@@ -62,7 +64,7 @@ class Chain {
   Direct* direct_ = nullptr;
   const Board* on_ = nullptr;
   std::uint64_t number_ = 0;  // which one it is there
-  bool ended_ = false;
+  bool ended_ = false, is_lost_ = false;
   int status_ = ISTHMUS_DONE;
   std::string words_;
 };
@@ -89,6 +91,8 @@ class Joint {
   /// Goes on with chains.
   void go_on();
   [[nodiscard]] bool has_chains() const { return !chains_.empty(); }
+  /// Before its memory goes: where a rank left during a collective, the team does nothing any more.
+  void leave(isthmus_team& team) const;
 
  private:
   static constexpr isthmus_event mark = isthmus_event{1} << 63;
@@ -103,9 +107,10 @@ class Joint {
     std::uint32_t uses = 0;     ///< of its number, which events tell apart
     [[nodiscard]] isthmus_team& team() const;
     int look();
-    /// Throws Failed.
-    void look_who_left();
   };
+  /// Throws Failed.
+  void look_who_left(Under& under);
+  void drop(std::unique_ptr<Chain> chain);
 
   int add(Under under, isthmus_event* event);
   int wait(Under& under);
@@ -116,6 +121,8 @@ class Joint {
   std::vector<std::unique_ptr<Under>> under_way_;
   std::vector<std::uint32_t> spare_;
   std::vector<Chain*> chains_;
+  std::vector<std::unique_ptr<Chain>> lost_;  // in which a rank never takes part
+  std::string lost_words_;
   std::uint32_t tested_ = 0;
 };
 
