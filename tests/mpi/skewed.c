@@ -28,7 +28,7 @@ static uint64_t takes(enum turn_of who, int call) {
 
 /* Calls of a class; `under_way` at most at once. Returns how often the side of those that are not timed changed. */
 static int carry_out(struct communicator* c, int size_class, int under_way, char* sides) {
-  struct series* s = series_of(c, NONBLOCKING, ALLREDUCE, size_class);
+  struct series* s = series_of(c, ALLREDUCE, size_class);
   struct sample samples[AHEAD] = {{0}};
   enum turn_of before = OURS;
   int changes = 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static isthmus_team* team;
 static isthmus_space* space;
@@ -15,6 +16,7 @@ static uint64_t state;
 static void must(int holds, const char* words) {
   if (holds) return;
   fprintf(stderr, "rank %u: %s: %s\n", rank, words, isthmus_last_error());
+  usleep(300000); /* MPICH's mpirun may lose what was said just before */
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 static void done(int status, const char* words) { must(status == ISTHMUS_DONE, words); }
