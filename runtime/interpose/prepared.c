@@ -74,10 +74,15 @@ void* prepared_buffer(struct place place, const struct arguments* a) {
 
 int prepared_begin(const struct prepared* p, const struct request* r, isthmus_operation** operation) {
   const struct arguments* const a = &r->arguments;
-  isthmus_call call = p->call;
-  call.name = r->number;
-  if (r->algorithm) call.algorithm = r->algorithm;
-  return isthmus_begin(r->comm->team, &call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
+  const isthmus_call* begun = &p->call;
+  isthmus_call named;
+  if (r->number != 0) {
+    named = p->call;
+    named.name = r->number;
+    if (r->algorithm) named.algorithm = r->algorithm;
+    begun = &named;
+  }
+  return isthmus_begin(r->comm->team, begun, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
 }
 
 int prepared_carry_out(struct prepared* p, const struct communicator* c, const struct arguments* a, uint32_t looks) {

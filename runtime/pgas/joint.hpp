@@ -73,9 +73,8 @@ class Joint {
  public:
   [[nodiscard]] static bool is_joint(isthmus_event event) { return (event & mark) != 0; }
 
-  /// A collective that has been started, of those of a board if that is not null. `event` null: waits for it. As what
-  /// may be called returns.
-  /// `number`: of what it is on the board.
+  /// A collective that has been started, the one of this number on a board if that is not null. `event` null: waits for
+  /// it. As what may be called returns.
   int add(isthmus_operation& operation, const Board* on, std::uint64_t number, isthmus_event* event) {
     return add(Under{&operation, nullptr, on, number}, event);
   }

@@ -94,10 +94,9 @@ std::uint64_t whole_memory() {
 }
 
 /// What the system allows of a resource.
-std::uint64_t limit_of(int resource) {
+std::uint64_t limit_of(decltype(RLIMIT_AS) resource) {
   rlimit found{};
-  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &found) != 0 || found.rlim_cur == RLIM_INFINITY)
-    return ~std::uint64_t{0};
+  if (::getrlimit(resource, &found) != 0 || found.rlim_cur == RLIM_INFINITY) return ~std::uint64_t{0};
   return found.rlim_cur;
 }
 
