@@ -37,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="MPI libraries, by commas: openmpi, mpich, or paths of compilers, such as those in wheels",
     )
     parser.add_argument("--nbc", type=Path, help="folder with nbc.h and libnbc.a, built with the first of them")
+    parser.add_argument("--guarded", action="store_true", help="under MPI, calls take turns with the library's own")
     parser.add_argument("--library", type=Path, help="folder with include/ and lib/ of another libisthmus")
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--json", type=Path)
@@ -107,7 +108,7 @@ def contest(source: str, limits: list[str], options: argparse.Namespace, folder:
         command = take_apart(words)
         counts = folder / f"counts.{number}"
         counts.mkdir()
-        settings = {"ISTHMUS_COUNTS": str(counts), "ISTHMUS_COMPARES": "0", **variables}
+        settings = {"ISTHMUS_COUNTS": str(counts), "ISTHMUS_COMPARES": str(int(options.guarded)), **variables}
         commands.append(with_variables(command, settings, loadable(interposed(mpi), folder)))
     return _run(commands, folder)
 

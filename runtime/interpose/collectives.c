@@ -109,13 +109,12 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
   bool timed = false;
   if (process.compares && c->size > 1 && call_comparable(a->kind, c)) {
     struct tally* tally = tally_of(c, a->kind, size_class);
-    const enum turn_of who = tally_turn(tally, &timed);
-    if (timed) {
-      tally_decide(tally, a->comm);
-      turn->tally = tally;
-    }
-    if (who == THEIRS) {
-      count_left(BLOCKING, a->kind, size_class, own, timed ? "compared" : "the MPI library's own is faster");
+    const struct tally_turn next = tally_turn(tally);
+    timed = next.timed;
+    if (next.decides) tally_decide(tally, a->comm);
+    if (timed) turn->tally = tally;
+    if (next.who == THEIRS) {
+      count_left(BLOCKING, a->kind, size_class, own, next.compared ? "compared" : "the MPI library's own is faster");
       leave();
       turn->begin = timed ? now_ns() : 0;
       return left(turn);

@@ -445,8 +445,14 @@ uint64_t now_ns(void);
 int class_of(int64_t bytes);
 /* Of a communicator, a collective and a class of sizes: how calls take turns. */
 struct tally* tally_of(struct communicator* c, enum collective kind, int size_class);
-/* Whose turn the next call is, and whether it is timed. */
-enum turn_of tally_turn(struct tally* t, bool* timed);
+/* Whose turn the next call is. */
+struct tally_turn {
+  enum turn_of who;
+  bool compared; /* it is not the turn of who is faster */
+  bool timed;
+  bool decides; /* all ranks call tally_decide() before it */
+};
+struct tally_turn tally_turn(struct tally* t);
 void tally_time(struct tally* t, enum turn_of who, uint64_t ns);
 /* All ranks: agrees whether the MPI library's own is faster. */
 void tally_decide(struct tally* t, MPI_Comm comm);

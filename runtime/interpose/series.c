@@ -2,14 +2,16 @@
  * start, and within waits and tests until its end; what the program does in between is its own. As for blocking calls
  * (tallies.c) the side follows from the number of the call, so that all ranks take the same one. But several such calls
  * may be under way at once, and what a wait for calls of both sides takes says nothing of either: the sides change
- * after several calls, and calls that met one of the other side do not count. Where too few are left, more calls follow
- * each other. Ranks may start persistent requests in any order, so each of these counts its own starts. The verdict is
- * agreed on without waiting (agreed.c). */
+ * after several calls, and calls that met one of the other side do not count, nor do the first ones of a turn, which
+ * find caches that hold nothing of their own. Where too few are left, more calls follow each other. Ranks may start
+ * persistent requests in any order, so each of these counts its own starts. The verdict is agreed on without waiting
+ * (agreed.c). */
 #include <stdlib.h>
 
 #include "interpose.h"
 
-enum { QUIET = 16, BLOCKS = 12, WINDOW = 16, KEPT = 64, ENOUGH = 8, FIRST_BLOCK = 4, LAST_BLOCK = 64, PAUSE = 2048 };
+enum { QUIET = 16, BLOCKS = 12, WINDOW = 16, KEPT = 64, ENOUGH = 8, FIRST_BLOCK = 8, LAST_BLOCK = 128, PAUSE = 2048 };
+enum { BY_MEDIANS = 2 /* rounds */ };
 
 struct series {
   struct agreed* agreed;
@@ -17,6 +19,7 @@ struct series {
   uint64_t pause;            /* calls that are not compared, after those that are */
   uint32_t block, round, ranks;
   bool told, theirs; /* theirs: is faster */
+  bool warm;         /* the call whose turn it was last is not one of the first ones of its turn */
   struct sides *sides, own;
   uint32_t times[SIDES];
   float ns[SIDES][KEPT];
@@ -55,6 +58,7 @@ struct series* series_alone(struct communicator* c, uint32_t number, enum collec
 
 void series_free(struct series* s) { free(s); }
 
+/* From the third round on the medians decide, as with blocking calls. */
 static struct bounds measured(const struct series* s) {
   struct bounds own = {.unsure = s->times[OURS] < ENOUGH || s->times[THEIRS] < ENOUGH};
   for (int who = 0; who < SIDES && !own.unsure; ++who) {
@@ -63,7 +67,7 @@ static struct bounds measured(const struct series* s) {
     const int n = s->times[who] < KEPT ? (int)s->times[who] : KEPT;
     for (int i = 0; i < n; ++i) sorted[i] = s->ns[who][i];
     interval_of(sorted, n, &low, &middle, &high);
-    own.ns[who] = who == OURS ? low : high;
+    own.ns[who] = s->round >= BY_MEDIANS ? middle : who == OURS ? low : high;
   }
   return own;
 }
@@ -106,14 +110,16 @@ enum turn_of series_turn(struct series* s, bool* timed) {
   /* The verdict may have begun with comparisons of its own. */
   if (call < s->from || call - s->from >= compared) return s->theirs ? THEIRS : OURS;
   *timed = true;
-  /* Ours, theirs, theirs, ours: neither always comes behind the other. */
-  return ((call - s->from) / s->block + 1) & 2 ? THEIRS : OURS;
+  /* Half a turn of ours, then whole ones, whose first half is not timed. */
+  const uint64_t at = call - s->from + s->block, turn = 2 * s->block;
+  s->warm = at % turn >= s->block && !(at < turn && s->theirs);
+  return at / turn % 2 ? THEIRS : OURS;
 }
 
 static uint64_t exposed_now(void) { return exposed.ns + (exposed.since ? now_ns() - exposed.since : 0); }
 
 void sample_begin(struct sample* sample, struct series* s, enum turn_of who, uint64_t ns) {
-  *sample = (struct sample){.series = s, .who = who, .thread = &exposed, .mixed = s->sides->under_way[!who] > 0};
+  *sample = (struct sample){.series = s, .who = who, .thread = &exposed, .mixed = !s->warm || s->sides->under_way[!who] > 0};
   sample->others = s->sides->begun[!who];
   /* Times of waits are added at the end. */
   sample->ns = ns - exposed_now();

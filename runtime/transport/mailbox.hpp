@@ -24,7 +24,7 @@ struct Early {
   Key key;
   std::size_t count = 0;
   std::uint64_t address = 0;
-  std::uint64_t number = 0;
+  std::uint32_t number = 0;
   bool here = false;
   std::vector<std::byte> bytes;
 };

@@ -1,10 +1,11 @@
-// A ring of slots from one sender to one receiver, in memory that both see. No locks: each side keeps its own place and
-// looks at a flag in the slot, which lies on the line of cache that it is going to read anyway.
+// A ring of cells from one sender to one receiver, in memory that both see. No locks: each side keeps its own place and
+// looks at a flag in the cell, which lies on the line of cache that it is going to read anyway.
 //
-// A small message costs its sender one line written (two above 24 bytes), its receiver the same line read: nobody
-// writes it in between, as the flag tells the laps of the sender apart. How far the receiver has come is a line of its
-// own, which it writes after half a lap and the sender reads where the ring seems to be full. The bytes of a larger
-// message lie in a second ring, of bytes, whose place goes with the slot, with such a line as well.
+// A cell is half a line, so that small messages that follow each other cost a line for two: where processors share no
+// cache, a stream of messages takes what its lines take to move. A message of more bytes than fit goes on in the cells
+// that follow. Nobody but its sender writes a cell, as the flag tells the laps apart. How far the receiver has come is
+// a line of its own, which it writes after half a lap and the sender reads where the ring seems to be full. The bytes
+// of a larger message lie in a second ring, of bytes, whose place goes with the cell, with such a line as well.
 #pragma once
 
 #include <atomic>
@@ -18,8 +19,8 @@
 namespace isthmus::runtime {
 
 enum class Parcel : std::uint32_t {
-  none = 0,     ///< nothing
-  eager = 1,    ///< the bytes are in the slot
+  none = 0,     ///< nothing, or more of the message before
+  small = 1,    ///< the bytes are in the cells
   waiting = 2,  ///< the bytes are at `address` until a `taken` or a `wanted` comes back
   taken = 3,    ///< the message `number` of the other direction has been copied
   wanted = 4,   ///< the message `number` of the other direction cannot be copied: its bytes are to be sent
@@ -27,31 +28,90 @@ enum class Parcel : std::uint32_t {
   piece = 6,    ///< so are these, the next ones of the first message that was wanted and is not complete
 };
 
-struct alignas(64) Slot {
-  static constexpr std::size_t room = 256 - 40;
+/// What a cell says of bytes that are elsewhere.
+struct Elsewhere {
+  std::uint64_t address : 56;  ///< at the sender; of what is in the ring of bytes its place there
+  std::uint64_t number_low : 8;
+  std::uint64_t count : 40;
+  std::uint64_t number_high : 24;
 
-  /// The lap of the sender, and what lies there: the last three bits.
+  static constexpr std::uint64_t most = (std::uint64_t{1} << 40) - 1;
+
+  [[nodiscard]] static Elsewhere of(std::uint64_t address, std::uint64_t count, std::uint32_t number) {
+    return {address & ((std::uint64_t{1} << 56) - 1), number & 0xff, count & most, number >> 8};
+  }
+  [[nodiscard]] std::uint32_t number() const { return static_cast<std::uint32_t>(number_high << 8 | number_low); }
+};
+
+/// Copies up to 32 bytes, in moves that overlap: faster than a call of memcpy.
+inline void copy_few(std::byte* to, const std::byte* from, std::size_t count) {
+  const auto twice = [&](auto part) {
+    decltype(part) last;
+    std::memcpy(&part, from, sizeof part);
+    std::memcpy(&last, from + count - sizeof last, sizeof last);
+    std::memcpy(to, &part, sizeof part);
+    std::memcpy(to + count - sizeof last, &last, sizeof last);
+  };
+  struct Sixteen {
+    std::uint64_t number[2];
+  };
+  if (count == 8) {  // one number, as most messages are
+    std::memcpy(to, from, 8);
+  } else if (count >= 16) {
+    twice(Sixteen{});
+  } else if (count >= 8) {
+    twice(std::uint64_t{});
+  } else if (count >= 4) {
+    twice(std::uint32_t{});
+  } else {
+    for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
+  }
+}
+
+/// The first cell of a message, or one that follows it.
+struct alignas(32) Cell {
+  static constexpr std::size_t first = 16, more = 28;  ///< bytes of a small message
+  static constexpr std::size_t room = first + 7 * more;
+
+  /// The lap of the sender, the bytes of a small message, and what lies there: the last three bits.
   std::atomic<std::uint32_t> mark{0};
   Key key;
-  std::uint64_t count = 0;
-  std::uint64_t address = 0;  ///< at the sender; of what is in the ring of bytes its place there
-  std::uint64_t number = 0;
-  std::byte bytes[room];
+  union {
+    std::byte bytes[first];
+    Elsewhere elsewhere;
+  };
 
+  Cell() : bytes{} {}
+  /// More bytes of the message before, in place of a key and bytes.
+  [[nodiscard]] std::byte* rest() { return reinterpret_cast<std::byte*>(this) + sizeof mark; }
   [[nodiscard]] Parcel parcel() const { return static_cast<Parcel>(mark.load(std::memory_order_relaxed) & 7); }
+  [[nodiscard]] std::size_t count() const {
+    const std::uint32_t now = mark.load(std::memory_order_relaxed);
+    return static_cast<Parcel>(now & 7) == Parcel::small ? now >> 3 & 255 : elsewhere.count;
+  }
+  /// The cells of a small message of so many bytes.
+  [[nodiscard]] static std::uint32_t cells(std::size_t count) {
+    return count <= first ? 1 : static_cast<std::uint32_t>(1 + (count - first + more - 1) / more);
+  }
 };
-static_assert(sizeof(Slot) == 256);
+static_assert(sizeof(Cell) == sizeof(std::uint32_t) + Cell::more && sizeof(Elsewhere) == Cell::first &&
+              Cell::room < 256);
 
 /// In shared memory; the places of both sides are in their own memory.
 struct Ring {
-  static constexpr std::uint32_t slots = 16;
+  static constexpr std::uint32_t cells = 128;
 
-  Slot slot[slots];
-  alignas(64) std::atomic<std::uint32_t> taken{0};  ///< messages, as far as the receiver has told
+  alignas(64) Cell cell[cells];
+  alignas(64) std::atomic<std::uint64_t> taken{0};  ///< cells, as far as the receiver has told
 
-  [[nodiscard]] Slot& at(std::uint32_t number) { return slot[number % slots]; }
-  /// What marks of messages of this lap begin with: never that of the lap before, nor that of a slot that is new.
-  [[nodiscard]] static std::uint32_t lap(std::uint32_t number) { return (number / slots + 1) << 3; }
+  [[nodiscard]] Cell& at(std::uint64_t number) { return cell[number % cells]; }
+  /// What marks of cells of this lap begin with: never that of the lap before, nor that of a cell that is new.
+  [[nodiscard]] static std::uint32_t lap(std::uint64_t number) {
+    return static_cast<std::uint32_t>((number / cells + 1) << 11);
+  }
+  [[nodiscard]] static bool is_of(std::uint32_t mark, std::uint64_t number) {
+    return (mark & ~std::uint32_t{2047}) == lap(number);
+  }
 };
 
 /// The sender's end.
@@ -60,22 +120,41 @@ class RingOut {
   void open(Ring& ring) { ring_ = &ring; }
   [[nodiscard]] bool is_open() const { return ring_ != nullptr; }
 
-  /// A free slot, to be filled and then passed on; null if there is none now.
-  [[nodiscard]] Slot* free() {
+  /// The cell that is passed on next, to be filled; null if so many are not free now.
+  [[nodiscard]] Cell* free(std::uint32_t cells = 1) {
     maybe_delay();
-    if (next_ - seen_ >= Ring::slots) seen_ = ring_->taken.load(std::memory_order_acquire);
-    return next_ - seen_ < Ring::slots ? &ring_->at(next_) : nullptr;
+    if (next_ + cells - seen_ > Ring::cells) seen_ = ring_->taken.load(std::memory_order_acquire);
+    return next_ + cells - seen_ <= Ring::cells ? &ring_->at(next_) : nullptr;
   }
-  void pass(Slot& slot, Parcel parcel) {
-    maybe_delay();
-    slot.mark.store(Ring::lap(next_) | static_cast<std::uint32_t>(parcel), std::memory_order_release);
-    ++next_;
+  /// Passes on a message whose bytes are elsewhere; its one cell is filled.
+  void pass(Parcel parcel) { pass(static_cast<std::uint32_t>(parcel), 1); }
+  /// Passes on a small message; as many cells as it takes are free. The first cell comes last: whoever looks at its
+  /// line meanwhile is disturbed by every write to it.
+  void pass(const Key& key, const std::byte* bytes, std::size_t count) {
+    const std::uint32_t cells = Cell::cells(count);
+    for (std::uint32_t i = cells; --i > 0;) {
+      const std::size_t done = Cell::first + (i - 1) * Cell::more;
+      Cell& cell = ring_->at(next_ + i);
+      copy_few(cell.rest(), bytes + done, i + 1 < cells ? Cell::more : count - done);
+      // Told by the mark of the first cell.
+      cell.mark.store(Ring::lap(next_ + i), std::memory_order_relaxed);
+    }
+    Cell& cell = ring_->at(next_);
+    cell.key = key;
+    copy_few(cell.bytes, bytes, cells > 1 ? Cell::first : count);
+    pass(static_cast<std::uint32_t>(count) << 3 | static_cast<std::uint32_t>(Parcel::small), cells);
   }
 
  private:
+  void pass(std::uint32_t what, std::uint32_t cells) {
+    maybe_delay();
+    ring_->at(next_).mark.store(Ring::lap(next_) | what, std::memory_order_release);
+    next_ += cells;
+  }
+
   Ring* ring_ = nullptr;
-  std::uint32_t next_ = 0;
-  std::uint32_t seen_ = 0;  // of taken
+  std::uint64_t next_ = 0;
+  std::uint64_t seen_ = 0;  // of taken
 };
 
 /// The receiver's end.
@@ -85,24 +164,52 @@ class RingIn {
   [[nodiscard]] bool is_open() const { return ring_ != nullptr; }
 
   /// What comes next; null if nothing is there.
-  [[nodiscard]] const Slot* look() const {
+  [[nodiscard]] const Cell* look() const {
     maybe_delay();
-    const Slot& slot = ring_->at(next_);
-    return (slot.mark.load(std::memory_order_acquire) & ~std::uint32_t{7}) == Ring::lap(next_) ? &slot : nullptr;
+    const Cell& cell = ring_->at(next_);
+    return Ring::is_of(cell.mark.load(std::memory_order_acquire), next_) ? &cell : nullptr;
   }
-  /// The slot at which look() was has been read.
+  /// The bytes of the small message at which look() was, where one cell holds them; otherwise copied into `room`, of
+  /// Cell::room bytes.
+  [[nodiscard]] const std::byte* bytes(std::byte* room) const {
+    const Cell& cell = ring_->at(next_);
+    const std::size_t count = cell.count();
+    if (count <= Cell::first) return cell.bytes;
+    copy(cell, room, count);
+    return room;
+  }
+  /// Copies them.
+  void read(std::byte* to) const {
+    const Cell& cell = ring_->at(next_);
+    const std::size_t count = cell.count();
+    if (count > Cell::first) copy(cell, to, count);
+    else copy_few(to, cell.bytes, count);
+  }
+  /// The message at which look() was has been read.
   void give_back() {
     maybe_delay();
-    if (++next_ % (Ring::slots / 2) == 0) ring_->taken.store(next_, std::memory_order_release);
+    constexpr std::uint32_t half = Ring::cells / 2;
+    const Cell& cell = ring_->at(next_);
+    const std::uint64_t before = next_ / half;
+    next_ += cell.parcel() == Parcel::small ? Cell::cells(cell.count()) : 1;
+    if (next_ / half != before) ring_->taken.store(next_, std::memory_order_release);
   }
 
  private:
+  void copy(const Cell& cell, std::byte* to, std::size_t count) const {
+    std::memcpy(to, cell.bytes, Cell::first);
+    std::size_t done = Cell::first;
+    for (std::uint64_t i = next_ + 1; done < count; ++i, done += Cell::more) {
+      copy_few(to + done, ring_->at(i).rest(), count - done >= Cell::more ? Cell::more : count - done);
+    }
+  }
+
   Ring* ring_ = nullptr;
-  std::uint32_t next_ = 0;
+  std::uint64_t next_ = 0;
 };
 
 /// The ring of bytes: a line with the place up to which the receiver has read, then the bytes. What is written lies in
-/// one piece, from the place on that goes with its slot.
+/// one piece, from the place on that goes with its cell.
 ///
 /// With a message of up to a page the sender goes back to the beginning when all before it have been read, so that
 /// those that are read at once go through the same few lines of cache, however large the ring is. Not before, and not

@@ -12,6 +12,9 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t count) {
   if (count > 0) std::memcpy(to, from, count);
 }
 
+/// Whether all bytes come with it.
+bool is_whole(Parcel parcel) { return parcel == Parcel::small || parcel == Parcel::bulk; }
+
 }  // namespace
 
 bool RingTransport::open(Peer& peer, Rank rank) {
@@ -43,13 +46,18 @@ void RingTransport::activate(Rank rank) {
 bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) {
   Peer& other = peers_[to];
   if (!open(other, to)) return false;
-  Late parcel{Parcel::eager, key, bytes, count, 0, token};
+  Late parcel{Parcel::small, key, bytes, count, 0, token};
   bool at_once = true;
-  if (count > Slot::room) parcel.parcel = Parcel::bulk;
+  if (count > Cell::room) parcel.parcel = Parcel::bulk;
   if (count > BulkRing::most(bulk_)) {
+    if (count > Elsewhere::most) {
+      fail("a message of " + std::to_string(count) + " bytes is longer than the " + std::to_string(Elsewhere::most) +
+           " that go within a node");
+      return false;
+    }
     parcel.parcel = Parcel::waiting;
     if (spare_.empty()) {
-      spare_.push_back(large_.size());
+      spare_.push_back(static_cast<std::uint32_t>(large_.size()));
       large_.emplace_back();
     }
     parcel.number = spare_.back();
@@ -66,22 +74,23 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
 }
 
 bool RingTransport::put(Rank to, Peer& other, const Late& parcel) {
-  Slot* const slot = other.out.free();
-  if (slot == nullptr) return false;
+  const bool small = parcel.parcel == Parcel::small;
+  Cell* const cell = other.out.free(small ? Cell::cells(parcel.count) : 1);
+  if (cell == nullptr) return false;
+  if (small) {
+    other.out.pass(parcel.key, parcel.bytes, parcel.count);
+    return true;
+  }
   std::uint64_t address = reinterpret_cast<std::uintptr_t>(parcel.bytes);
-  if (parcel.parcel == Parcel::eager) {
-    copy_bytes(slot->bytes, parcel.bytes, parcel.count);
-  } else if (parcel.parcel == Parcel::bulk || parcel.parcel == Parcel::piece) {
+  if (parcel.parcel == Parcel::bulk || parcel.parcel == Parcel::piece) {
     if (!open_bulk(other.bulk_out, rank_, to)) return false;
     std::byte* const room = other.bulk_out.room(parcel.bytes, parcel.count, address);
     if (room == nullptr) return false;
-    copy_bytes(room, parcel.bytes, parcel.count);
+    std::memcpy(room, parcel.bytes, parcel.count);
   }
-  slot->key = parcel.key;
-  slot->count = parcel.count;
-  slot->number = parcel.number;
-  slot->address = address;
-  other.out.pass(*slot, parcel.parcel);
+  cell->key = parcel.key;
+  cell->elsewhere = Elsewhere::of(address, parcel.count, parcel.number);
+  other.out.pass(parcel.parcel);
   return true;
 }
 
@@ -94,7 +103,7 @@ void RingTransport::put_or_wait(Rank to, Peer& other, const Late& parcel) {
 void RingTransport::flush(Rank to, Peer& other) {
   while (!other.late.empty() && put(to, other, other.late.front())) {
     const Late& gone = other.late.front();
-    if (gone.parcel == Parcel::eager || gone.parcel == Parcel::bulk) ended_.push_back(gone.token);
+    if (is_whole(gone.parcel)) ended_.push_back(gone.token);
     other.late.pop();
   }
   if (!other.outgoing.empty()) send_pieces(to, other);
@@ -139,14 +148,11 @@ bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_
     return true;
   }
   // What is first in the ring may be it, if no receive was there before this one.
-  const Slot* const slot = other.box.awaits() ? nullptr : other.in.look();
-  const Parcel parcel = slot == nullptr ? Parcel::none : slot->parcel();
-  if ((parcel == Parcel::eager || parcel == Parcel::bulk) && slot->key == key) {
-    if (!fits(from, receive, slot->count)) return false;
-    const std::byte* const arrived = bytes_of(from, other, *slot);
-    if (arrived == nullptr) return false;
-    deliver(receive, arrived, 0, count);
-    if (parcel == Parcel::bulk) other.bulk_in.give_back(slot->address, count);
+  const Cell* const cell = other.box.awaits() ? nullptr : other.in.look();
+  const Parcel parcel = cell == nullptr ? Parcel::none : cell->parcel();
+  if (is_whole(parcel) && cell->key == key) {
+    if (!fits(from, receive, cell->count())) return false;
+    if (!deliver_first(from, other, *cell, receive)) return false;
     other.in.give_back();
     return true;
   }
@@ -174,7 +180,7 @@ RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive
 
 /// A message whose bytes are at the sender. True if they are here now.
 bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::uint64_t address,
-                            std::uint64_t number) {
+                            std::uint32_t number) {
   const bool taken = receive.token.take != nullptr;
   const bool chooses = pieces_ == Pieces::where_faster && from != rank_;
   const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken, receive.key.context)
@@ -196,60 +202,78 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
   return false;
 }
 
-void RingTransport::settle(Peer& other, std::uint64_t number) {
+void RingTransport::settle(Peer& other, std::uint32_t number) {
   ended_.push_back(large_[number].token);
   spare_.push_back(number);
   --other.owed;
 }
 
-const std::byte* RingTransport::bytes_of(Rank from, Peer& other, const Slot& slot) {
-  if (slot.parcel() == Parcel::eager) return slot.bytes;
-  return open_bulk(other.bulk_in, from, rank_) ? other.bulk_in.at(slot.address) : nullptr;
+bool RingTransport::deliver_first(Rank from, Peer& other, const Cell& cell, const Posted& receive) {
+  if (cell.parcel() == Parcel::small) {
+    std::byte room[Cell::room];
+    if (receive.token.take == nullptr) other.in.read(receive.bytes);
+    else deliver(receive, other.in.bytes(room), 0, receive.count);
+    return true;
+  }
+  if (!open_bulk(other.bulk_in, from, rank_)) return false;
+  deliver(receive, other.bulk_in.at(cell.elsewhere.address), 0, receive.count);
+  other.bulk_in.give_back(cell.elsewhere.address, receive.count);
+  return true;
 }
 
-void RingTransport::take_piece(Rank from, Peer& other, const Slot& slot) {
-  const std::byte* const bytes = bytes_of(from, other, slot);
-  if (bytes == nullptr) return;
+bool RingTransport::keep_first(Rank from, Peer& other, const Cell& cell) {
+  const Early message{cell.key, cell.count(), 0, 0, true, {}};
+  if (cell.parcel() == Parcel::small) {
+    std::byte room[Cell::room];
+    other.box.keep(message, other.in.bytes(room));
+    return true;
+  }
+  if (!open_bulk(other.bulk_in, from, rank_)) return false;
+  other.box.keep(message, other.bulk_in.at(cell.elsewhere.address));
+  other.bulk_in.give_back(cell.elsewhere.address, message.count);
+  return true;
+}
+
+void RingTransport::take_piece(Rank from, Peer& other, const Cell& cell) {
+  if (!open_bulk(other.bulk_in, from, rank_)) return;
   Incoming& message = other.incoming.front();
-  deliver(message.receive, bytes, message.done, slot.count);
-  message.done += slot.count;
+  const std::size_t count = cell.count();
+  deliver(message.receive, other.bulk_in.at(cell.elsewhere.address), message.done, count);
+  other.bulk_in.give_back(cell.elsewhere.address, count);
+  message.done += count;
   if (message.done < message.receive.count) return;
   if (message.since != 0) faster_.took(true, message.done, message.receive.token.take != nullptr, message.since);
   ended_.push_back(message.receive.token);
   other.incoming.pop();
 }
 
-void RingTransport::take(Rank from, Peer& other, const Slot& slot) {
-  const Parcel parcel = slot.parcel();
-  const std::size_t count = slot.count;
+void RingTransport::take(Rank from, Peer& other, const Cell& cell) {
+  const Parcel parcel = cell.parcel();
+  const std::size_t count = cell.count();
   Posted found;
   switch (parcel) {
     case Parcel::none: return;
-    case Parcel::taken: settle(other, slot.number); break;
-    case Parcel::wanted: other.outgoing.push({slot.number, 0}); break;
-    case Parcel::piece: take_piece(from, other, slot); break;
+    case Parcel::taken: settle(other, cell.elsewhere.number()); break;
+    case Parcel::wanted: other.outgoing.push({cell.elsewhere.number(), 0}); break;
+    case Parcel::piece: take_piece(from, other, cell); break;
     case Parcel::waiting:
-      if (!other.box.take_posted(slot.key, found)) {
-        other.box.keep({slot.key, count, slot.address, slot.number, false, {}}, nullptr);
-      } else if (fits(from, found, count) && receive(from, other, found, slot.address, slot.number)) {
+      if (!other.box.take_posted(cell.key, found)) {
+        other.box.keep({cell.key, count, cell.elsewhere.address, cell.elsewhere.number(), false, {}}, nullptr);
+      } else if (fits(from, found, count) &&
+                 receive(from, other, found, cell.elsewhere.address, cell.elsewhere.number())) {
         ended_.push_back(found.token);
       }
       break;
-    case Parcel::eager:
-    case Parcel::bulk: {
-      const std::byte* const bytes = bytes_of(from, other, slot);
-      if (bytes == nullptr) return;
-      if (!other.box.take_posted(slot.key, found)) {
-        other.box.keep({slot.key, count, 0, 0, true, {}}, bytes);
+    case Parcel::small:
+    case Parcel::bulk:
+      if (!other.box.take_posted(cell.key, found)) {
+        if (!keep_first(from, other, cell)) return;
       } else if (fits(from, found, count)) {
-        deliver(found, bytes, 0, count);
+        if (!deliver_first(from, other, cell, found)) return;
         ended_.push_back(found.token);
       }
-    }
   }
-  if (!failure().empty()) return;
-  if (parcel == Parcel::bulk || parcel == Parcel::piece) other.bulk_in.give_back(slot.address, count);
-  other.in.give_back();
+  if (failure().empty()) other.in.give_back();
 }
 
 std::size_t RingTransport::poll(Token* ended, std::size_t most) {
@@ -259,8 +283,8 @@ std::size_t RingTransport::poll(Token* ended, std::size_t most) {
     for (std::size_t i = 0; i < active_.size() && failure().empty();) {
       const Rank from = active_[i];
       Peer& other = peers_[from];
-      while (const Slot* slot = other.in.look()) {
-        take(from, other, *slot);
+      while (const Cell* cell = other.in.look()) {
+        take(from, other, *cell);
         idle = false;
         // What nobody waits for yet stays in the ring, so that a sender that is ahead waits: to keep it would take
         // fresh memory and another copy, and might not end before the sender does.

@@ -48,18 +48,18 @@ class RingTransport : public Transport {
   [[nodiscard]] const std::vector<Rank>& expected() const { return active_; }
 
  private:
-  /// A parcel that found no free slot or no room.
+  /// A parcel that found no free cell or no room.
   struct Late {
     Parcel parcel = Parcel::none;
     Key key;
     const std::byte* bytes = nullptr;
     std::size_t count = 0;
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;
     Token token;
   };
   /// A large message that goes piece by piece: to be sent, or to be received.
   struct Outgoing {
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;
     std::size_t done = 0;
   };
   struct Incoming {
@@ -94,14 +94,16 @@ class RingTransport : public Transport {
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);
   void send_pieces(Rank to, Peer& peer);
-  void take(Rank from, Peer& peer, const Slot& slot);
-  void take_piece(Rank from, Peer& peer, const Slot& slot);
-  const std::byte* bytes_of(Rank from, Peer& peer, const Slot& slot);
+  void take(Rank from, Peer& peer, const Cell& cell);
+  void take_piece(Rank from, Peer& peer, const Cell& cell);
+  /// What is first in the ring, with all its bytes: into a receive, or into memory of its own. False after a failure.
+  bool deliver_first(Rank from, Peer& peer, const Cell& cell, const Posted& receive);
+  bool keep_first(Rank from, Peer& peer, const Cell& cell);
   bool fits(Rank from, const Posted& receive, std::size_t count);
   static void deliver(const Posted& receive, const std::byte* bytes, std::size_t offset, std::size_t count);
   Fetched fetch_all(Rank from, const Posted& receive, std::uint64_t address);
-  bool receive(Rank from, Peer& peer, const Posted& receive, std::uint64_t address, std::uint64_t number);
-  void settle(Peer& peer, std::uint64_t number);
+  bool receive(Rank from, Peer& peer, const Posted& receive, std::uint64_t address, std::uint32_t number);
+  void settle(Peer& peer, std::uint32_t number);
 
   Rank rank_;
   std::size_t bulk_;
@@ -110,7 +112,7 @@ class RingTransport : public Transport {
   std::vector<Peer> peers_;
   std::vector<Rank> active_;          // peers of whom something is expected
   std::vector<Large> large_;          // by number: messages that wait until they have been taken
-  std::vector<std::uint64_t> spare_;  // numbers that are free
+  std::vector<std::uint32_t> spare_;  // numbers that are free
   Ended ended_;
   std::vector<std::byte> part_;  // of a message that is taken as it comes
   std::uint32_t idle_ = 0;       // calls of poll() since something has come

@@ -19,7 +19,7 @@
 namespace isthmus::model {
 
 constexpr int most_threads = 4;
-constexpr std::size_t most_places = 96, stack_bytes = 64 << 10, heap_bytes = 32 << 10;
+constexpr std::size_t most_places = 160, stack_bytes = 64 << 10, heap_bytes = 32 << 10;
 constexpr std::size_t arena_bytes = (64 << 10) + most_threads * heap_bytes;
 
 /// How far a thread, or what a store carries, has come at every place; and, by thread, what happened before.

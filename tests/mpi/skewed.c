@@ -9,7 +9,7 @@
 #include "interpose.h"
 
 /* A rank that waits for a processor while the others do all calls would see no change. */
-enum { CALLS = 40000, AHEAD = 100, PERIOD = 12000, TOGETHER = 2000 };
+enum { CALLS = 40000, AHEAD = 300, PERIOD = 12000, TOGETHER = 2000 };
 static unsigned state;
 
 static unsigned any(unsigned below) {

@@ -136,7 +136,7 @@ static void again(struct worker* w) {
 /* What is under way on a communicator ends when the program has freed it. These are calls of which some were compared,
  * but the last ones are carried out by Isthmus: Open MPI 4.1.4 fails there by itself. */
 static void freed(struct worker* w) {
-  enum { ALONE = 28, LAST = 4 };
+  enum { ALONE = 40, LAST = 4 };
   MPI_Comm kept = w->comm;
   struct one* ones = malloc(LAST * sizeof *ones);
   for (int kind = 0; kind < 3; ++kind) {

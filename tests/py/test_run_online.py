@@ -80,3 +80,13 @@ def test_what_cannot_be_kept_is_refused(options: list[str], words: str, tmp_path
     done = subprocess.run(line, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_too_few_calls_are_said(tmp_path: Path) -> None:
+    source = tmp_path / "few.c"
+    source.write_text(PROGRAM.replace("i < 30", "i < 1"))
+    file = tmp_path / "decisions.txt"
+    program = compiled(str(source), MPIS[0], tmp_path)
+    _, printed = run(MPIS[0], 3, program, options=("--online", str(file)))
+    assert "decisions.txt is not written: no collective came often enough" in printed
+    assert not file.exists()

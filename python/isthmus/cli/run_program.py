@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,7 @@ def run_program(
         print_json(taken.as_json())
     else:
         click.echo(visible(str(taken)), err=True)
+    _say_undecided(online, say)
     if taken.status:
         raise click.exceptions.Exit(taken.status)
 
@@ -118,6 +119,9 @@ def run_job(
     """Start the ranks of a program that uses libisthmus without MPI."""
     from ..running.job import run_job
 
+    def say(text: str) -> None:
+        click.echo(visible(f"isthmus: {text}"), err=True)
+
     variables = {} if transport is None else {"ISTHMUS_TRANSPORT": transport}
     if online is not None:
         _check_online(Path(online), reproducible=False)
@@ -125,9 +129,8 @@ def run_job(
     with _table(collectives) as table:
         if table is not None:
             variables["ISTHMUS_TABLE"] = str(table)
-        status = run_job(
-            command, ranks, variables=variables, say=lambda text: click.echo(visible(f"isthmus: {text}"), err=True)
-        )
+        status = run_job(command, ranks, variables=variables, say=say)
+    _say_undecided(online, say)
     if status:
         raise click.exceptions.Exit(status)
 
@@ -142,6 +145,12 @@ def _check_online(path: Path, reproducible: bool) -> None:
         raise InvalidInput(f"{path}: decisions cannot be written there")
     if path.exists() and DecisionTable.load(path).provenance.source != "online":
         raise InvalidInput(f"{path} holds other decisions: give it to --collectives, and another file to --online")
+
+
+def _say_undecided(online: str | None, say: Callable[[str], None]) -> None:
+    """Say why there is no file of decisions, where there is none."""
+    if online is not None and not os.path.exists(online):
+        say(f"{online} is not written: no collective came often enough to compare its algorithms")
 
 
 @contextlib.contextmanager
