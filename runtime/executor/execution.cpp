@@ -41,10 +41,22 @@ std::vector<bool> awaited_in(const Program& program) {
   return awaited;
 }
 
+/// Whether it both sends and receives.
+bool exchanges_in(const Program& program) {
+  const auto any = [&](OpKind kind) {
+    return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& s) { return s.kind == kind; });
+  };
+  return any(OpKind::send) && any(OpKind::recv);
+}
+
 }  // namespace
 
 Execution::Execution(const Program& program)
-    : program_(program), needs_(program.needs.size()), awaited_(awaited_in(program)), ready_(program.needs.size()) {}
+    : program_(program),
+      needs_(program.needs.size()),
+      awaited_(awaited_in(program)),
+      exchanges_(exchanges_in(program)),
+      ready_(program.needs.size()) {}
 
 Status Execution::start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers,
                         const Operator& op, bool computes, bool counted, bool named) {
@@ -60,6 +72,7 @@ Status Execution::start(Transport& transport, std::uint32_t context, std::span<s
   next_ = 0;
   end_ = program_.first.size();
   left_ = program_.steps.size();
+  transport.exchange(exchanges_);
   transport.execution_began();
   if (left_ == 0) leave();
   return go_on();

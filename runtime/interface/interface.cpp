@@ -23,6 +23,18 @@
 namespace isthmus::runtime {
 namespace {
 
+/// A call that returns when what it begins has ended, as far as one knows.
+class Waits {
+ public:
+  explicit Waits(Transport& transport, bool waits = true) : transport_(transport) { transport.wait_for(waits); }
+  Waits(const Waits&) = delete;
+  Waits& operator=(const Waits&) = delete;
+  ~Waits() { transport_.wait_for(false); }
+
+ private:
+  Transport& transport_;
+};
+
 std::uint32_t number_from(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const char* given = std::getenv(name);
@@ -184,6 +196,7 @@ int isthmus_start_and_look(isthmus_operation* operation, const void* input, void
     isthmus_team& team = operation->team;
     const Hold hold(team.progress);
     require(!operation->under_way, "the operation is in progress and cannot be started");
+    const Waits waits(team.transport, looks > 0);
     int status = team.start(*operation, input, output, caller);
     for (std::uint32_t vain = 0; status == ISTHMUS_IN_PROGRESS && vain < looks;) {
       if (!team.go_on()) ++vain;
@@ -211,6 +224,7 @@ int isthmus_run(isthmus_team* team, const isthmus_call* call, const void* input,
   return guarded([&] {
     require(team != nullptr, "team is NULL");
     const Hold hold(team->progress);
+    const Waits waits(team->transport);
     return wait(begin(*team, call, input, output, caller));
   });
 }

@@ -103,6 +103,8 @@ struct Ring {
 
   alignas(64) Cell cell[cells];
   alignas(64) std::atomic<std::uint64_t> taken{0};  ///< cells, as far as the receiver has told
+  /// What the receiver asks for: a bit for each size of messages that are to stay at the sender.
+  std::atomic<std::uint32_t> asked{0};
 
   [[nodiscard]] Cell& at(std::uint64_t number) { return cell[number % cells]; }
   /// What marks of cells of this lap begin with: never that of the lap before, nor that of a cell that is new.
@@ -120,6 +122,7 @@ class RingOut {
   void open(Ring& ring) { ring_ = &ring; }
   [[nodiscard]] bool is_open() const { return ring_ != nullptr; }
 
+  [[nodiscard]] std::uint32_t asked() const { return ring_->asked.load(std::memory_order_relaxed); }
   /// The cell that is passed on next, to be filled; null if so many are not free now.
   [[nodiscard]] Cell* free(std::uint32_t cells = 1) {
     maybe_delay();
@@ -185,6 +188,7 @@ class RingIn {
     if (count > Cell::first) copy(cell, to, count);
     else copy_few(to, cell.bytes, count);
   }
+  void ask(std::uint32_t bits) { ring_->asked.store(bits, std::memory_order_relaxed); }
   /// The message at which look() was has been read.
   void give_back() {
     maybe_delay();

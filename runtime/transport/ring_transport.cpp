@@ -12,6 +12,9 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t count) {
   if (count > 0) std::memcpy(to, from, count);
 }
 
+/// The number of a message in the ring of bytes that might have stayed where it was.
+constexpr std::uint32_t might_stay = 1;
+
 /// Whether all bytes come with it.
 bool is_whole(Parcel parcel) { return parcel == Parcel::small || parcel == Parcel::bulk; }
 
@@ -47,9 +50,15 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
   Peer& other = peers_[to];
   if (!open(other, to)) return false;
   Late parcel{Parcel::small, key, bytes, count, 0, token};
+  const bool may = may_stay(to, count);
+  if (may) {
+    parcel.number = might_stay;
+    ++other.traffic.sent[InPlace::size_of(count)];
+  }
   bool at_once = true;
   if (count > Cell::room) parcel.parcel = Parcel::bulk;
-  if (count > BulkRing::most(bulk_)) {
+  const bool stays = may && (other.out.asked() >> InPlace::size_of(count) & 1) != 0;
+  if (stays || count > BulkRing::most(bulk_)) {
     if (count > Elsewhere::most) {
       fail("a message of " + std::to_string(count) + " bytes is longer than the " + std::to_string(Elsewhere::most) +
            " that go within a node");
@@ -82,11 +91,15 @@ bool RingTransport::put(Rank to, Peer& other, const Late& parcel) {
     return true;
   }
   std::uint64_t address = reinterpret_cast<std::uintptr_t>(parcel.bytes);
+  const bool may = parcel.parcel == Parcel::bulk && parcel.number == might_stay;
   if (parcel.parcel == Parcel::bulk || parcel.parcel == Parcel::piece) {
     if (!open_bulk(other.bulk_out, rank_, to)) return false;
     std::byte* const room = other.bulk_out.room(parcel.bytes, parcel.count, address);
     if (room == nullptr) return false;
+    std::uint64_t since = 0;
+    if (may && InPlace::times(other.traffic.sent[InPlace::size_of(parcel.count)])) since = Faster::now();
     std::memcpy(room, parcel.bytes, parcel.count);
+    if (since != 0) in_place_.copied_in(parcel.count, Faster::now() - since);
   }
   cell->key = parcel.key;
   cell->elsewhere = Elsewhere::of(address, parcel.count, parcel.number);
@@ -181,17 +194,22 @@ RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive
 /// A message whose bytes are at the sender. True if they are here now.
 bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::uint64_t address,
                             std::uint32_t number) {
-  const bool taken = receive.token.take != nullptr;
-  const bool chooses = pieces_ == Pieces::where_faster && from != rank_;
+  const bool taken = receive.token.take != nullptr, may = receive.count <= BulkRing::most(bulk_);
+  const bool chooses = pieces_ == Pieces::where_faster && from != rank_ && !may;
   const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken, receive.key.context)
                                  : pieces_ == Pieces::always && from != rank_;
-  const std::uint64_t since = chooses ? Faster::now() : 0;
+  const std::uint64_t since = chooses || may ? Faster::now() : 0;
   switch (in_pieces ? Fetched::refused : fetch_all(from, receive, address)) {
     case Fetched::done:
       if (chooses) faster_.took(false, receive.count, taken, since);
+      if (may) {
+        in_place_.fetched(receive.count, taken, Faster::now() - since);
+        ask(other, receive.count, taken);
+      }
       put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}});
       return true;
     case Fetched::refused:
+      if (may) in_place_.refused();
       // What is refused is known only now; what waits for the message before it would be timed with that one.
       other.incoming.push({receive, 0, in_pieces && other.incoming.empty() ? since : 0});
       activate(from);
@@ -216,9 +234,24 @@ bool RingTransport::deliver_first(Rank from, Peer& other, const Cell& cell, cons
     return true;
   }
   if (!open_bulk(other.bulk_in, from, rank_)) return false;
-  deliver(receive, other.bulk_in.at(cell.elsewhere.address), 0, receive.count);
-  other.bulk_in.give_back(cell.elsewhere.address, receive.count);
+  const std::size_t count = receive.count;
+  const bool may = asks_ && cell.elsewhere.number() == might_stay, taken = receive.token.take != nullptr;
+  const bool times = may && InPlace::times(other.traffic.received[InPlace::size_of(count)]);
+  const std::uint64_t since = times ? Faster::now() : 0;
+  deliver(receive, other.bulk_in.at(cell.elsewhere.address), 0, count);
+  if (times) in_place_.copied_out(count, taken, Faster::now() - since);
+  other.bulk_in.give_back(cell.elsewhere.address, count);
+  if (may) ask(other, count, taken);
   return true;
+}
+
+/// After a message: how the next one of its size is to come.
+void RingTransport::ask(Peer& other, std::size_t count, bool taken) {
+  InPlace::Traffic& traffic = other.traffic;
+  const std::uint32_t size = InPlace::size_of(count), bit = 1U << size;
+  ++traffic.received[size];
+  const std::uint32_t asked = in_place_.asks(traffic, count, taken) ? traffic.asked | bit : traffic.asked & ~bit;
+  if (asked != traffic.asked) other.in.ask(traffic.asked = asked);
 }
 
 bool RingTransport::keep_first(Rank from, Peer& other, const Cell& cell) {

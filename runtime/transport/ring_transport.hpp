@@ -11,6 +11,7 @@
 
 #include "runtime/transport/ended.hpp"
 #include "runtime/transport/faster.hpp"
+#include "runtime/transport/in_place.hpp"
 #include "runtime/transport/mailbox.hpp"
 #include "runtime/transport/queue.hpp"
 #include "runtime/transport/ring.hpp"
@@ -21,9 +22,10 @@ namespace isthmus::runtime {
 class RingTransport : public Transport {
  public:
   /// `bulk`: bytes of a ring of bytes, a power of two from 1024 on; a quarter of it is the most that goes at once.
-  /// `pieces`: whether larger messages go piece by piece even where their bytes could be fetched.
-  RingTransport(Rank rank, Rank ranks, std::size_t bulk, Pieces pieces = Pieces::never)
-      : rank_(rank), bulk_(bulk), pieces_(pieces), peers_(ranks) {}
+  /// `pieces`: whether larger messages go piece by piece even where their bytes could be fetched. `asks`: whether
+  /// smaller ones may be fetched where that is better, if the sender waits anyway.
+  RingTransport(Rank rank, Rank ranks, std::size_t bulk, Pieces pieces = Pieces::never, bool asks = false)
+      : rank_(rank), bulk_(bulk), pieces_(pieces), asks_(asks), peers_(ranks) {}
 
   [[nodiscard]] Rank rank() const override { return rank_; }
   [[nodiscard]] Rank ranks() const override { return static_cast<Rank>(peers_.size()); }
@@ -80,6 +82,7 @@ class RingTransport : public Transport {
     Queue<Late> late;
     Queue<Outgoing> outgoing;
     Queue<Incoming> incoming;
+    InPlace::Traffic traffic;
     std::uint32_t owed = 0;  ///< large messages that it has not taken yet
     bool listed = false;     ///< in active_
   };
@@ -90,6 +93,11 @@ class RingTransport : public Transport {
   /// Whether something is to come from it.
   [[nodiscard]] static bool expects(Peer& peer) { return peer.owed > 0 || !peer.incoming.empty() || peer.box.awaits(); }
   [[nodiscard]] static bool is_active(Peer& peer) { return expects(peer) || !peer.late.empty(); }
+  /// Whether a message that would go through the ring of bytes is one that may stay where it is.
+  [[nodiscard]] bool may_stay(Rank peer, std::size_t count) const {
+    return count > InPlace::least && count <= BulkRing::most(bulk_) && asks_ && peer != rank_ && waits_for_exchange();
+  }
+  void ask(Peer& peer, std::size_t count, bool taken);
   bool put(Rank to, Peer& peer, const Late& parcel);
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);
@@ -108,7 +116,9 @@ class RingTransport : public Transport {
   Rank rank_;
   std::size_t bulk_;
   Pieces pieces_;
+  bool asks_;
   Faster faster_;
+  InPlace in_place_;
   std::vector<Peer> peers_;
   std::vector<Rank> active_;          // peers of whom something is expected
   std::vector<Large> large_;          // by number: messages that wait until they have been taken

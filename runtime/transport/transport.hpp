@@ -74,6 +74,12 @@ class Transport {
   void take_turns() { looks_ = 1; }
   [[nodiscard]] bool takes_turns() const { return looks_ == 1; }
 
+  /// Whether the caller does nothing else until what it begins now has ended, and whether that sends and receives.
+  void wait_for(bool waits) { kind_.waits = waits; }
+  void exchange(bool exchanges) { kind_.exchanges = exchanges; }
+  /// That is said to another transport, of which this one is a part.
+  void follow(const Transport& whole) { kind_of_ = &whole.kind_; }
+
   /// Nothing is sent or received with this context any more, by this rank.
   void retire(std::uint32_t context) {
     if (counts_contexts_) retired(context);
@@ -92,6 +98,8 @@ class Transport {
   [[nodiscard]] virtual const std::string& notice() const { return notice_; }
 
  protected:
+  /// Whether messages that begin now are those of an exchange that the caller waits for.
+  [[nodiscard]] bool waits_for_exchange() const { return kind_of_->waits && kind_of_->exchanges; }
   void fail(std::string words) {
     if (failure_.empty()) failure_ = std::move(words);
   }
@@ -105,6 +113,10 @@ class Transport {
   virtual void retired(std::uint32_t) {}
 
   std::string failure_, notice_;
+  struct Kind {
+    bool waits = false, exchanges = false;
+  } kind_;
+  const Kind* kind_of_ = &kind_;
   bool counts_contexts_ = false;
   std::uint16_t looks_ = 2000;
   std::uint32_t under_way_ = 0;

@@ -1,9 +1,10 @@
-// Large messages in pieces or by one copy: the faster way is taken, also where it becomes the other one.
+// How messages are copied: the faster way is taken, also where it becomes the other one.
 #include <doctest/doctest.h>
 
 #include <cstdint>
 
 #include "runtime/transport/faster.hpp"
+#include "runtime/transport/in_place.hpp"
 
 using isthmus::runtime::Faster;
 
@@ -87,4 +88,40 @@ TEST_CASE("a program whose large messages come in a rhythm tries both ways") {
     CHECK(pieces > 20);
     CHECK(pieces < 400);
   }
+}
+
+TEST_CASE("one copy is asked for where it takes less than two, and where it comes to") {
+  using isthmus::runtime::InPlace;
+  InPlace here;
+  InPlace::Traffic traffic;
+  constexpr std::size_t bytes = 32 << 10;
+  const std::uint32_t size = InPlace::size_of(bytes);
+  CHECK(size == 2);
+  CHECK(InPlace::size_of(InPlace::least + 1) == 0);
+  CHECK(InPlace::size_of(8 << 10) == 0);
+  CHECK(InPlace::size_of((8 << 10) + 1) == 1);
+  CHECK(InPlace::size_of(1 << 20) == 3);
+  // Messages one after the other, of which a copy in or out takes 2 us, and one from where they are so many.
+  const auto stay = [&](int messages, std::uint64_t fetch_ns) {
+    int found = 0;
+    bool asked = here.asks(traffic, bytes, false);
+    for (int i = 0; i < messages; ++i) {
+      here.copied_in(bytes, 2000);
+      if (asked) here.fetched(bytes, false, fetch_ns);
+      else here.copied_out(bytes, false, 2000);
+      found += asked ? 1 : 0;
+      ++traffic.received[size];
+      asked = here.asks(traffic, bytes, false);
+    }
+    return found;
+  };
+  CHECK(stay(128, 3000) == 64);  // as often either way
+  CHECK(stay(10000, 3000) > 9800);
+  CHECK(stay(20000, 4000) < 6000);  // tried now and then
+  CHECK(stay(20000, 1000) > 14000);
+  // Of bytes that somebody takes nothing is known, nor of other sizes.
+  CHECK(!here.asks(traffic, bytes, true));
+  CHECK(!here.asks(traffic, 8 << 10, false));
+  here.refused();
+  CHECK(stay(1000, 1000) == 0);
 }

@@ -166,6 +166,34 @@ TEST_CASE("puts and gets do what MPI says, between processes") {
   }
 }
 
+TEST_CASE("messages that stay where they are, and others in turns, do what MPI says") {
+  for (const bool one_copy : {true, false}) {
+    const std::string job = new_job();
+    const auto said = in_processes(2, [&](Rank rank) -> std::string {
+      ShmOptions options = options_of(job, rank, 2);
+      options.one_copy = one_copy;
+      ShmTransport transport(options);
+      transport.wait_for(true);
+      Rng random(11);
+      for (int round = 0; round < 200; ++round) {
+        std::vector<Case> cases;
+        for (const auto kind : {CollectiveKind::allreduce, CollectiveKind::alltoall, CollectiveKind::bcast}) {
+          const std::vector<std::string> names = collectives::algorithms(kind);
+          Case c{kind, names[random.below(names.size())], 2, random.below(2)};
+          c.count = 1025 + random.below(random.below(2) == 0 ? 16'000 : 3'000);
+          c.in_place = random.below(2) == 0;
+          if (runs(c)) cases.push_back(c);
+        }
+        const std::string words = carry_out(transport, cases, [] { return false; });
+        if (!words.empty()) return words;
+      }
+      return "";
+    });
+    for (const std::string& words : said) CHECK(words == "");
+    CHECK_FALSE(is_left_behind(job));
+  }
+}
+
 TEST_CASE("a rank that dies is named by all others") {
   for (const bool between_calls : {true, false}) {
     CAPTURE(between_calls);

@@ -117,10 +117,10 @@ def test_comparison_and_its_table(name: str, tmp_path: Path) -> None:
     assert row["collective"] == "allreduce"
     assert row["most_bytes"] == 64
     assert row["taken"] + sum(row["left"].values()) == 800
-    # 48 of the first 64 calls and 4 at 256, half of them on each side, on both ranks.
-    assert row["left"]["compared"] == 2 * 26
+    # 128 calls after the first 16, half of them on each side, on both ranks; half of them are timed.
+    assert row["left"]["compared"] == 2 * 64
     for side in ("isthmus", "library"):
-        assert row[side]["calls"] == 26
+        assert row[side]["calls"] == 32
         assert 0 < row[side]["low"] <= row[side]["median"] <= row[side]["high"]
     for option in ("--no-compare", "--reproducible"):
         found, _ = run(name, 2, program, options=(option,))

@@ -9,6 +9,7 @@ NodesTransport::NodesTransport(std::unique_ptr<MpiTransport> far, std::unique_pt
     : far_(std::move(far)), near_(std::move(near)), near_rank_(far_->ranks(), not_near) {
   for (Rank r = 0; r < mates.size(); ++r) near_rank_[mates[r]] = r;
   if (near_->looks() < looks()) take_turns();
+  near_->follow(*this);
   count_contexts();
 }
 

@@ -31,7 +31,8 @@ class ShmTransport final : public RingTransport {
   enum class Access : std::uint8_t { unknown, allowed, refused };
 
   ShmTransport(const ShmOptions& options, std::unique_ptr<ShmSegment> segment)
-      : RingTransport(options.rank, options.ranks, segment->bulk(), pieces_of(options, *segment)),
+      : RingTransport(options.rank, options.ranks, segment->bulk(), pieces_of(options, *segment),
+                      options.pieces == Pieces::where_faster && !segment->take_turns()),
         names_(options.names),
         segment_(std::move(segment)),
         access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {
