@@ -71,7 +71,7 @@ class arrivals {
     const std::size_t at = came_.size();
     came_.resize(at + one.size());
     std::memcpy(came_.data() + at, &one, sizeof one);
-    if (one.own == nullptr && one.bytes > 0) std::memcpy(came_.data() + at + sizeof one, payload, one.bytes);
+    if (payload != nullptr && one.bytes > 0) std::memcpy(came_.data() + at + sizeof one, payload, one.bytes);
     any_came_.store(true, std::memory_order_release);
   }
 
