@@ -4,6 +4,7 @@
 recordings) and ``programs.py`` (a program on several machines) each compare one kind; ``comparison.py`` is what they
 return, ``page.py`` its page in HTML. ``over_sizes.py`` compares machines for a program over numbers of ranks.
 
+- ``alike``: pieces of a program that stand for others: how sure their mean is, and what sums of other sizes add
 - ``compare``: the verb: compare
 - ``comparison``: what compare returns: a table with a title, as text, JSON, data frame, picture or page
 - ``crossover``: sizes at which one machine overtakes another, and how sure that is

@@ -15,42 +15,21 @@ from ..schedule.computation import scaled
 from ..schedule.operation import OpKind
 from ..simulation import simulate
 from ..units import text
+from .alike import Run, Shapes
 from .parts import Parts, finished, sums_on_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..machine import Level, Machine
+    from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
     from ..skeletons.steps import Pieces
 
 
-#: An equal piece is not simulated again if ranks begin it with differences that are the same up to this share of the
-#: time that it takes.
-ALIKE = 2e-3
-#: Nor is it where so many like it were simulated, whatever the ranks began with, and their times differ by no more than
-#: this share: they stand for the others in turn, so that what one is too short another is too long.
-ENOUGH, STEADY = 4, 1e-2
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """A piece that was simulated; times count from that at which the first rank had finished the piece before it.
-
-    Attributes
-    ----------
-    before, free : array of int64
-        When resources were free before it, and after it.
-    finish : array of int64
-        When ranks had finished.
-    took : int
-    """
-
-    before: NDArray[np.int64]
-    free: NDArray[np.int64]
-    finish: NDArray[np.int64]
-    took: int
+#: Paths of pieces of a shape that are followed, each by one more simulation; they stand for those of the others.
+PATHS = 4
 
 
 @dataclass(frozen=True)
@@ -80,9 +59,9 @@ class InPieces:
     """A program on a machine, piece by piece.
 
     Every piece starts where processors and interfaces became free in the one before. Times differ from those of the
-    whole program by what ranks that are ahead send to others that are still in the piece before, and by pieces that
-    are taken to be as equal ones before them: as one that ranks began alike, or, where times of equal pieces hardly
-    differ, as each of some in turn. With noise, which depends on the time, all pieces are simulated.
+    whole program by what ranks that are ahead send to others that are still in the piece before, and by pieces for
+    which others stand (:mod:`.alike`): one of the same shape that ranks began alike, or, where the mean of those that
+    were simulated is sure, each of them in turn. With noise, which depends on the time, all pieces are simulated.
 
     Parameters
     ----------
@@ -100,6 +79,9 @@ class InPieces:
     makespan_ps : int
     operations, simulated : int
         Of the whole program, and of the pieces that were simulated.
+    error : float or None
+        Share of the makespan by which pieces that stand for others may change it, with 95 % confidence. None: the time is
+        that of all pieces simulated one by one, to the picosecond.
     """
 
     def __init__(
@@ -112,14 +94,19 @@ class InPieces:
         noise = options.get("noise") or getattr(machine, "noise", None)
         self._repeats = noise is None or noise.kind == "none"
         self._computes: dict[Hashable, int] = {}
-        #: How often runs stood for equal pieces, by the number of the piece that was simulated.
-        self._stood: dict[int, int] = {}
-        #: Runs of pieces, when each began, and the numbers of the pieces that they were made for.
-        self._runs: list[tuple[_Run, int, int]] = []
+        #: Runs of pieces, when each began, and how much longer it is taken to be for the sizes of its sums.
+        self._runs: list[tuple[Run, int, int]] = []
+        self._shapes = Shapes(pieces, self._time_of_sums)
         self.operations = self.simulated = 0
         self._forward()
-        last, begin, _ = self._runs[-1]
-        self.makespan_ps = begin + int(last.finish.max())
+        last, begin, longer = self._runs[-1]
+        self.makespan_ps = begin + last.took + longer
+
+    @property
+    def error(self) -> float | None:
+        """See the attributes."""
+        error = self._shapes.error()
+        return None if error is None else error / max(self.makespan_ps, 1)
 
     def _schedule(self, number: int, last: int | None = None) -> Schedule:
         program = self._pieces.build(number, last)
@@ -134,91 +121,89 @@ class InPieces:
             )
         return t
 
+    def _time_of_sums(self, program: Program) -> int:
+        schedule = lower(program, collectives=self._collectives)
+        self.simulated += len(schedule)
+        return self._simulated(schedule, None, record="finish").makespan_ps
+
     def _forward(self) -> None:
-        known: dict[Hashable, list[tuple[_Run, int]]] = {}
         counts: dict[Hashable, int] = {}
         free: NDArray[np.int64] | None = None
         base = 0
-        for number, key in enumerate(self._pieces.keys):
-            alike = known.setdefault(key, [])
-            run, of = (None, number) if free is None or not self._repeats else self._like(alike, free - base, number)
+        for number, shape in enumerate(self._pieces.shapes):
+            run, longer = None, 0
+            if self._repeats and free is not None:
+                run, longer = self._shapes.like(number, free - base)
             if run is None:
                 schedule = self._schedule(number)
-                counts[key] = len(schedule)
+                counts[shape] = len(schedule)
                 self.simulated += len(schedule)
                 calc = schedule.ops["kind"] == OpKind.calc
-                self._computes[key] = int(schedule.ops["amount"][calc].sum(dtype=np.uint64))
+                self._computes[shape] = int(schedule.ops["amount"][calc].sum(dtype=np.uint64))
                 t = self._simulated(schedule, free, record="finish")
                 before = np.zeros_like(t.free_ps) if free is None else free - base
-                run = _Run(before, t.free_ps - base, t.finish_ps - base, int(t.finish_ps.max()) - base)
+                run = Run(number, before, t.free_ps - base, t.finish_ps - base)
                 # In the first all ranks begin at once, and messages meet otherwise than ever after.
                 if number:
-                    alike.append((run, number))
+                    self._shapes.add(run)
                 del t, schedule
                 _core.release_memory()
-            self.operations += counts[key]
-            self._runs.append((run, base, of))
+            self.operations += counts[shape]
+            self._runs.append((run, base, longer))
             # Before the first rank goes on, nothing is needed.
-            first = base + int(run.finish.min())
-            free = np.maximum(run.free + base, first)
+            first = base + run.first + longer
+            free = np.maximum(run.free + base + longer, first)
             base = first
-
-    def _like(self, runs: list[tuple[_Run, int]], before: NDArray[np.int64], number: int) -> tuple[_Run | None, int]:
-        """Of runs of equal pieces the one that begins most alike, if it is alike enough."""
-        best, error, of = None, 0, number
-        for run, which in runs:
-            off = int(np.abs(run.before - before).max())
-            if off <= ALIKE * run.took and (best is None or off < error):
-                best, error, of = run, off, which
-        if best is None and len(runs) >= ENOUGH:
-            times = [run.took for run, _ in runs]
-            if max(times) - min(times) <= STEADY * min(times):
-                best, of = min(runs, key=lambda one: self._stood.get(one[1], 0))
-                self._stood[of] = self._stood.get(of, 0) + 1
-        return best, of
 
     def parts(self, memory: float) -> Parts:
         """The parts of the critical path, from its end to its beginning; ``memory``: see :func:`on_path`."""
         rank = int(self._runs[-1][0].finish.argmax())
-        sums = {"computation": 0, "bandwidth": 0}
+        sums = {"computation": 0, "bandwidth": 0, "collective_bandwidth": 0}
         known: dict[int, _Path] = {}
+        of_shape: dict[Hashable, list[int]] = {}
         until = self.makespan_ps
+        # By how much pieces that stand for others end earlier or later on another rank.
+        differ = 0
         for number in reversed(range(len(self._runs))):
-            _, base, of = self._runs[number]
+            run, base, longer = self._runs[number]
+            of, mine = run.number, of_shape.setdefault(self._pieces.shapes[number], [])
+            if of not in known and number and self._repeats and len(mine) >= PATHS:
+                # Those of others of the shape in turn.
+                of = mine[number % len(mine)]
             path = known.get(of)
             if path is None:
                 path = self._path(of, rank)
                 if self._repeats:
                     known[of] = path
+                    if of:
+                        mine.append(of)
             for name, amount in path.sums.items():
                 sums[name] = sums.get(name, 0) + amount
+            sums["collective_bandwidth"] += longer
             begin, end = path.ends
-            # Another rank of an equal piece ends a little earlier or later.
-            sums["computation"] += until - (base + end)
+            differ += until - (base + end + longer)
             until = base + begin
             rank = path.rank
             if number:
-                before, begun, _ = self._runs[number - 1]
-                finish = begun + int(before.finish[rank])
-                # The interface of the rank was not free yet; or an equal piece began a little otherwise.
-                sums["bandwidth" if of == number else "computation"] += until - finish
+                before, begun, added = self._runs[number - 1]
+                finish = begun + int(before.finish[rank]) + added
+                if of == number:
+                    # The interface of the rank was not free yet.
+                    sums["bandwidth"] += until - finish
+                else:
+                    differ += until - finish
                 until = finish
         sums["bandwidth"] += until
-        if sums["computation"] < 0:
-            # What equal pieces differ by is more than is computed.
-            most = max(sums, key=lambda name: sums[name])
-            sums[most] += sums["computation"]
-            sums["computation"] = 0
-        mean = sum(self._computes[key] for key in self._pieces.keys) // self._pieces.ranks
-        return finished(sums, mean, memory, self.makespan_ps)
+        mean = sum(self._computes[shape] for shape in self._pieces.shapes) // self._pieces.ranks
+        return finished(_spread(sums, differ), mean, memory, self.makespan_ps)
 
     def _path(self, number: int, rank: int) -> _Path:
         """Of the piece that was simulated at this number, the path that ends with this rank."""
         _, base, _ = self._runs[number]
         free = None
         if number:
-            before, begun, _ = self._runs[number - 1]
-            free = np.maximum(before.free + begun, base)
+            before, begun, longer = self._runs[number - 1]
+            free = np.maximum(before.free + begun + longer, base)
         schedule = self._schedule(number, rank)
         t = self._simulated(schedule, free, record="ops", path_part=(0, 2 * len(schedule)))
         path = t.critical_path()
@@ -228,3 +213,19 @@ class InPieces:
         del t, path, schedule
         _core.release_memory()
         return found
+
+
+def _spread(sums: dict[str, int], differ: int) -> dict[str, int]:
+    """Parts with a difference added to those that are not computation, in proportion; none is below 0."""
+    out = dict(sums)
+    others = {name: amount for name, amount in sums.items() if name != "computation" and amount > 0}
+    whole = sum(others.values())
+    if whole and whole + differ >= 0:
+        for name, amount in others.items():
+            out[name] += differ * amount // whole
+    # What rounding leaves, or all of it.
+    most = max(out, key=lambda name: out[name])
+    out[most] += sum(sums.values()) + differ - sum(out.values())
+    for name in [name for name, amount in out.items() if amount < 0]:
+        out[most] += out.pop(name)
+    return out

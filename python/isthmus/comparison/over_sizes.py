@@ -15,7 +15,7 @@ from ..schedule.schedule import Schedule
 from ..simulation import simulate
 from ..units import amount, percent, text
 from .crossover import Uncertain, crossovers, doubts
-from .in_pieces import ALIKE, ENOUGH, STEADY, InPieces, operations_of
+from .in_pieces import InPieces, operations_of
 from .parts import on_average, on_path
 from .rates import Computing, Roofline, computing
 from .sizes import At, SizeComparison
@@ -153,12 +153,7 @@ def compare_sizes(
             "too much memory: what collectives and imbalance cost is in overhead, latency, bandwidth and waiting"
         )
     if pieces:
-        notes.append(
-            f"programs of more than {PATH_MOST / 1e6:g} million operations are simulated in pieces, one after "
-            "the other, and of equal pieces that ranks begin with differences that are the same up to "
-            f"{percent(ALIKE, 1)} of its time only one, or only {ENOUGH} if these took the same up to {percent(STEADY)}"
-            ": times are near those of the whole, not equal to them"
-        )
+        notes.append(_of_pieces(done, rows, names))
     found = []
     shares = {}
     uncertain = [
@@ -185,6 +180,24 @@ def at_size(
     cut = _cut(family, ranks, {**options})
     what = family.at(ranks) if cut is None else cut[0]
     return _at(what, machine, None, one, family.collective, {**options})[0]
+
+
+def _of_pieces(sizes: Sequence[int], rows: Sequence[Sequence[At]], names: Sequence[str]) -> str:
+    """What is said of times of programs in pieces: how far they may be from those of all pieces one by one."""
+    said = f"programs of more than {PATH_MOST / 1e6:g} million operations are simulated in pieces, one after the other"
+    inexact = [
+        (at.error, size, name)
+        for size, row in zip(sizes, rows, strict=True)
+        for at, name in zip(row, names, strict=True)
+        if at.error is not None
+    ]
+    if not inexact:
+        return f"{said}, and of pieces that are the same and that ranks begin alike to the picosecond one"
+    error, size, name = max(inexact)
+    return (
+        f"{said}, and some stand for others that ranks begin otherwise and whose times scatter around the same mean: this "
+        f"may change times by up to {percent(error, 2)} ({name}, {size:,} ranks), with 95 % confidence"
+    )
 
 
 def _check_sizes(
@@ -237,7 +250,7 @@ def _at(
         return _run(schedule, machine, place, one, collective, options), len(schedule)
     run = InPieces(what, machine, place, one.factor, options)
     parts = run.parts(one.memory / one.factor)
-    return At(run.makespan_ps, _nodes(machine, what.ranks, place), parts), run.operations
+    return At(run.makespan_ps, _nodes(machine, what.ranks, place), parts, run.error), run.operations
 
 
 def _lowered(what: Program | Schedule, factor: float, options: Mapping[str, Any]) -> Schedule:

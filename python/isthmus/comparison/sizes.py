@@ -36,11 +36,15 @@ class At:
     nodes : int or None
         None for LogGOPS parameters, which have none.
     parts : Parts
+    error : float or None
+        Share of the time by which pieces of the program that stand for others may change it, with 95 % confidence; None
+        where none does, or none that is not the same to the picosecond.
     """
 
     makespan_ps: int
     nodes: int | None
     parts: Parts
+    error: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -114,6 +118,7 @@ class SizeComparison(Tabular):
                     "speed_up": self.speed_up(at, i), "efficiency": self.efficiency(at, i), "nodes": run.nodes,
                     "node_hours": hours, "money": None if hours is None or price is None else hours * price,
                     "energy": None if hours is None or power is None else hours * 3600 * power,
+                    "error": run.error,
                     **{name: run.parts.seconds(name) for name in names},
                 })  # fmt: skip
         return out

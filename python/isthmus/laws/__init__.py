@@ -15,6 +15,7 @@ Laws have one parameter. Where a problem has more, such as points of a rank, fit
 from __future__ import annotations
 
 from .law import FEWEST, Law, Prediction, fit
+from .regression import student
 from .terms import Term, terms_of
 
-__all__ = ["FEWEST", "Law", "Prediction", "Term", "fit", "terms_of"]
+__all__ = ["FEWEST", "Law", "Prediction", "Term", "fit", "student", "terms_of"]

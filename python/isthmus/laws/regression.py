@@ -20,11 +20,16 @@ POSSIBLE = (12.7, 4.36, 3.05, 2.53, 2.25, 2.07, 1.95, 1.85, 1.78, 1.73)
 _NOISE = 1e-9
 #: Sizes from which sums of two terms are tried.
 _SIZES_OF_TWO = 6
-#: Student's t that is exceeded on either side in 5 % of cases, for 1, 2, ... degrees of freedom.
+#: See :func:`student`.
 _T = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
     *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
 )
+
+
+def student(freedom: int) -> float:
+    """Student's t that is exceeded on either side in 5 % of cases, for so many degrees of freedom, from 1."""
+    return _T[freedom - 1] if freedom <= len(_T) else 1.96
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +66,7 @@ class Form:
         """Return where a value is expected in 95 % of cases if the form is right."""
         row = np.array([term(size) for term in self.terms])
         here = self(size)
-        quantile = _T[self.freedom - 1] if self.freedom <= len(_T) else 1.96
+        quantile = student(self.freedom)
         # The error of a new value is relative to it, that of the law is not.
         wide = quantile * self.spread * float(np.sqrt(here**2 + row @ self.inverse @ row))
         return here - wide, here + wide

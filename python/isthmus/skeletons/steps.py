@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +45,18 @@ class Pieces:
     ranks : int
     keys : tuple of hashable
         One for each piece; pieces with equal keys are the same program.
+    shapes : tuple of hashable
+        One for each piece; pieces with equal shapes are the same program but for the bytes of sums over all ranks.
+    sizes : tuple of tuple of int
+        For each piece the bytes of its blocking sums over all ranks, in their order.
     origin : str
         As of the program, see :class:`.schedule.program.Program`.
     """
 
     ranks: int
     keys: tuple[Hashable, ...]
+    shapes: tuple[Hashable, ...]
+    sizes: tuple[tuple[int, ...], ...]
     _calls: tuple[list[_Call], ...]
     _communicators: tuple[NDArray[np.int64], ...]
     origin: str = ""
@@ -70,6 +76,13 @@ class Pieces:
             returned.append(getattr(b, name)(*known, **more))
         if last is not None:
             b.compute([last], 1000.0)
+        return b.build()
+
+    def sums(self, sizes: tuple[int, ...]) -> Program:
+        """A program of nothing but sums over all ranks of so many bytes."""
+        b = Steps(self.ranks)
+        for size in sizes:
+            b.allreduce(None, size)
         return b.build()
 
 
@@ -107,11 +120,17 @@ class Noted:
     def pieces(self) -> Pieces:
         """What was noted."""
         noted = tuple(piece for piece in self._pieces if piece)
-        keys = tuple(tuple(_key(call) for call in piece) for piece in noted)
-        numbers: dict[Hashable, int] = {}
+        sizes = [[_size_of_sum(call) for call in piece] for piece in noted]
+        keys = [tuple(_key(call) for call in piece) for piece in noted]
+        shapes = [
+            tuple(one if size is None else call[0] for one, size, call in zip(key, of, piece, strict=True))
+            for key, of, piece in zip(keys, sizes, noted, strict=True)
+        ]
         return Pieces(
             self.ranks,
-            tuple(numbers.setdefault(key, len(numbers)) for key in keys),
+            _numbered(keys),
+            _numbered(shapes),
+            tuple(tuple(size for size in of if size is not None) for of in sizes),
             noted,
             tuple(self._communicators),
             self.origin,
@@ -139,6 +158,19 @@ class _Arrays:
         alike.append(value)
         self._ids.add(id(value))
         return value
+
+
+def _numbered(keys: Sequence[Hashable]) -> tuple[int, ...]:
+    numbers: dict[Hashable, int] = {}
+    return tuple(numbers.setdefault(key, len(numbers)) for key in keys)
+
+
+def _size_of_sum(call: _Call) -> int | None:
+    """Bytes of a blocking sum over all ranks, which all wait for; None for other calls."""
+    name, arguments, more = call
+    if name != "allreduce" or more or len(arguments) != 2 or arguments[0] is not None:
+        return None
+    return arguments[1] if isinstance(arguments[1], int) else None
 
 
 def _key(call: _Call) -> Hashable:
