@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..skeletons.steps import Pieces
 
 #: A piece is not simulated again if ranks begin it as they began one that is the same; nor where so many of its shape
-#: were simulated, whatever ranks began with, that their mean is known well enough: with those of all shapes, the time of
-#: the program up to this share in 95 % of cases, but for how sums scatter; or so MANY, which the error that is said tells.
-#: One in EVERY is simulated nevertheless, as times may change slowly, and seldom ones are not among the first.
+#: were simulated, whatever ranks began with, that their mean is known well enough: with those of all shapes, the time
+#: of the program up to this share in 95 % of cases, but for how sums scatter; or so MANY, and the error that is said
+#: tells. One in EVERY is simulated nevertheless, as times may change slowly, and seldom ones are not among the first.
 ENOUGH, SURE, MANY, EVERY = 8, 5e-3, 24, 8
 #: Times of sums of sizes between two others are taken to lie on the line between these where one in the middle does, up
 #: to this share of its time.
@@ -124,7 +124,7 @@ class Shape:
     sums : Sums
     runs : list of Run
     stand : int
-        How many pieces runs stand for in a program of which some piece is taken to be as one that ranks begin otherwise.
+        How many pieces runs stand for in a program in which one at least stands for a piece that ranks begin otherwise.
     """
 
     pieces: Pieces
@@ -142,7 +142,7 @@ class Shape:
         return None
 
     def other(self, most: float) -> Run | None:
-        """A run that stands for a piece that ranks begin otherwise, if the mean is known to so many picoseconds or well."""
+        """A run that stands for a piece that ranks begin otherwise, if the mean is known to so many picoseconds."""
         enough = len(self.runs) >= ENOUGH and (len(self.runs) >= MANY or self.half() <= most)
         if not enough or self._since >= EVERY - 1:
             self._since = 0
@@ -201,7 +201,7 @@ class Shapes:
         self._shape(run.number).runs.append(run)
 
     def error(self) -> float | None:
-        """Picoseconds by which pieces that stand for others may change the time in 95 % of cases; None: nothing does."""
+        """Picoseconds by which pieces that stand for others may change the time in 95 % of cases; None: none does."""
         if self.equal:
             return None
         return sum(shape.error() ** 2 for shape in self._of.values() if shape.stand) ** 0.5

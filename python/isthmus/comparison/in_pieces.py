@@ -80,8 +80,8 @@ class InPieces:
     operations, simulated : int
         Of the whole program, and of the pieces that were simulated.
     error : float or None
-        Share of the makespan by which pieces that stand for others may change it, with 95 % confidence. None: the time is
-        that of all pieces simulated one by one, to the picosecond.
+        Share of the makespan by which pieces that stand for others may change it, with 95 % confidence. None: it is
+        the time of all pieces simulated one by one, to the picosecond.
     """
 
     def __init__(

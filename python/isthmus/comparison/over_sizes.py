@@ -195,8 +195,8 @@ def _of_pieces(sizes: Sequence[int], rows: Sequence[Sequence[At]], names: Sequen
         return f"{said}, and of pieces that are the same and that ranks begin alike to the picosecond one"
     error, size, name = max(inexact)
     return (
-        f"{said}, and some stand for others that ranks begin otherwise and whose times scatter around the same mean: this "
-        f"may change times by up to {percent(error, 2)} ({name}, {size:,} ranks), with 95 % confidence"
+        f"{said}, and some stand for others that ranks begin otherwise and whose times scatter around the same mean: "
+        f"this may change times by up to {percent(error, 2)} ({name}, {size:,} ranks), with 95 % confidence"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations, product
@@ -38,6 +38,8 @@ _PARTS_OF = ((0, 1), (0, 0), (1, 1), (-1, 0), (1, 2), (-1, -1), (2, 2))
 _ERROR = 0.01
 #: Bits that numbers must tell so that a rule that rounds is no chance: thousands of windows are tried.
 _BITS = 14
+#: Bits that they must tell beyond those of the choice of a rule that does not round.
+_MARGIN = 1
 
 
 @dataclass(eq=False)
@@ -119,8 +121,10 @@ def _on(runs: Sequence[_Run], grid: Grid, known: list[int], across: Sequence[int
     even = not any(uneven for axis in lines for _, uneven in axis)
     best: Windows | None = None
     for total in _totals(runs, lines, known, even):
-        found = _with(runs, grid, lines, total, across)
-        if found is None or (best is not None and found.label != "exact"):
+        found = _with(runs, grid, lines, total, across, known)
+        if found is None:
+            continue
+        if best is not None and found.label != "exact" and (_whole(runs, best) or not _whole(runs, found)):
             continue
         best = found
         if found.label == "exact":
@@ -148,8 +152,9 @@ def _totals(
 
 
 def _with(
-    runs: Sequence[_Run], grid: Grid, lines: Sequence[Sequence[tuple[Numbers, bool]]], total: int, across: Sequence[int]
-) -> Windows | None:
+    runs: Sequence[_Run], grid: Grid, lines: Sequence[Sequence[tuple[Numbers, bool]]], total: int,
+    across: Sequence[int], known: Sequence[int],
+) -> Windows | None:  # fmt: skip
     """The simplest windows with so many points along each side."""
     if any(side > total for run in runs for side in run.sides):
         return None
@@ -162,6 +167,7 @@ def _with(
     }
     counts = np.array([float(run.count.mean()) for run in runs])
     best: tuple[tuple[float, ...], Windows] | None = None
+    new = total not in known
     for chosen in product(*ways):
         windows = [one for one in chosen if one is not None]
         free = [i for i, one in enumerate(windows) if _open(one)]
@@ -170,7 +176,7 @@ def _with(
                 tried = [
                     Window(w.axis, w.total, w.begin, w.end, more) if i in layered else w for i, w in enumerate(windows)
                 ]
-                found = _fits(runs, grid, tried, across)
+                found = _fits(runs, grid, tried, across, new)
                 if found is not None and (best is None or found[0] < best[0]):
                     best = found
     return best[1] if best else None
@@ -233,19 +239,22 @@ def _ways(runs: Sequence[_Run], axis: int, lines: Sequence[tuple[Numbers, bool]]
 
 
 def _fits(
-    runs: Sequence[_Run], grid: Grid, windows: list[Window], across: Sequence[int]
+    runs: Sequence[_Run], grid: Grid, windows: list[Window], across: Sequence[int], new: bool
 ) -> tuple[tuple[float, ...], Windows] | None:
-    """The part of the points that is there, with a score; None if numbers differ by more than rounding."""
+    """The part of the points that is there, with a score; None if numbers differ by more than rounding.
+
+    ``new``: no other number of the program told so many points along each side.
+    """
     total = int(windows[0].total({"P": 1}))
     along = sum(one.axis in across for one in windows)
     points = [_points(run, windows, total) for run in runs]
     whole = Fraction(sum(int(run.count.sum()) for run in runs), sum(int(p.sum()) for p in points))
     if all((run.count * whole.denominator == p * whole.numerator).all() for run, p in zip(runs, points, strict=True)):
         size = runs[0].unit * whole
-        score = 0.0, float(along), float(sum(one.more != 0 for one in windows)), float(len(windows))
-        if size.denominator == 1:
-            return score, Windows(int(size), Fraction(1), grid, tuple(windows))
-        return score, Windows(1, size, grid, tuple(windows))
+        label = "exact" if _more_than_chosen([(runs, windows)], new) else "fitted"
+        score = float(label != "exact"), float(along), float(sum(one.more != 0 for one in windows)), float(len(windows))
+        unit, part = (int(size), Fraction(1)) if size.denominator == 1 else (1, size)
+        return score, Windows(unit, part, grid, tuple(windows), None, label)
     part = whole.limit_denominator(_PARTS)
     pairs = [(np.abs(run.count - p * float(part)), run.count) for run, p in zip(runs, points, strict=True)]
     if part <= 0 or any(float(wrong.max()) > 0.5 + 1e-9 for wrong, _ in pairs):
@@ -264,6 +273,65 @@ def _fits(
     return (1.0, float(along), float(layers), float(len(windows))), Windows(
         unit, part, grid, tuple(windows), None, "fitted"
     )
+
+
+def whole(data: Sequence[Data], found: Windows) -> bool:
+    """Whether a rule gives all numbers of all runs without rounding."""
+    runs = _runs(data, found.grid)
+    return runs is not None and _whole(runs, found)
+
+
+def _whole(runs: Sequence[_Run], found: Windows) -> bool:
+    if found.checked is not None or not found.windows:
+        return False
+    total = int(found.windows[0].total({"P": 1}))
+    size = found.unit * found.part
+    return all((run.count * run.unit == _points(run, found.windows, total) * size).all() for run in runs)
+
+
+def proved(several: Sequence[tuple[Sequence[Data], Windows]], layers: set[int], new: bool) -> bool:
+    """Whether numbers of a program prove rules with as many points along each side, which none of them proves alone.
+
+    Parameters
+    ----------
+    several : sequence of (data, Windows)
+        Rules that give all numbers of all runs, and do not round.
+    layers : set of int
+        Those that exact rules of the program have.
+    new : bool
+        No exact rule told so many points along each side.
+    """
+    different: dict[object, tuple[list[_Run], Windows]] = {}
+    for data, found in several:
+        runs = _runs(data, found.grid)
+        assert runs is not None, "otherwise there would be no rule"
+        key = tuple(tuple(np.unique(run.count).tolist()) for run in runs)
+        different.setdefault(key, (runs, found))
+    return _more_than_chosen([(runs, found.windows) for runs, found in different.values()], new, layers)
+
+
+def _more_than_chosen(
+    several: Sequence[tuple[Sequence[_Run], Sequence[Window]]], new: bool, known: Collection[int] = ()
+) -> bool:
+    """Whether there are more numbers than parameters of the rules, and these tell more bits than were chosen.
+
+    Parameters are the size of a point of each rule, the layers that are not ``known``, and the points along a side if
+    they are ``new``, that is no other number told them: without layers, and where all parts are equal, these make no
+    difference. A choice of the n-th number is counted as 2 log2(1 + n) bits.
+    """
+    layers = {one.more for _, windows in several for one in windows if one.more}
+    uneven = any(len(np.unique(run.count)) > 1 for runs, _ in several for run in runs)
+    new = new and (bool(layers) or uneven)
+    layers.difference_update(known)
+    numbers = sum(len(np.unique(run.count)) for runs, _ in several for run in runs)
+    if numbers <= len(several) + len(layers) + new:
+        return False
+    chosen = sum(len(windows) for _, windows in several) + sum(2 * log2(1 + abs(more)) for more in layers)
+    if new and not uneven:
+        (runs, windows), *_ = several
+        total = int(windows[0].total({"P": 1}))
+        chosen += 2 * log2(1 + total // lcm(*(side for run in runs for side in run.sides)))
+    return sum(_told(runs) for runs, _ in several) >= chosen + _MARGIN
 
 
 def _told(runs: Sequence[_Run]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from . import families as families_
 from . import observe as observe_
 from . import outline
 from .blueprint import Blueprint, Repeat, Statement, Step
-from .boxes import tells
+from .boxes import proved, tells, whole
 from .charts import Grid
 from .compare import Deviation, deviation
 from .discover import Hints, discover, discover_peer, discover_times, spread
@@ -155,11 +156,28 @@ class _Fitter:
         self.totals: list[int] = []
         #: Boxes whose number of points along sides was taken before others told it.
         self.untold: list[tuple[dict[str, Rule], str, list[Data], Hints]] = []
+        self.boxes: list[tuple[dict[str, Rule], str, list[Data]]] = []
 
     def again(self) -> None:
-        """Boxes with the numbers of points along sides that others told later."""
+        """Boxes with the numbers of points along sides that others told later, or that several tell together."""
         for rules, name, data, hints in self.untold if self.totals else ():
             rules[name] = discover(data, hints)
+        alike: dict[int, list[tuple[dict[str, Rule], str, list[Data], Windows]]] = {}
+        layers: dict[int, set[int]] = {}
+        for rules, name, data in self.boxes:
+            found = rules[name]
+            if not isinstance(found, Windows):
+                continue
+            total = int(found.windows[0].total({"P": 1}))
+            if found.label == "exact":
+                layers.setdefault(total, set()).update(one.more for one in found.windows if one.more)
+            elif whole(used := [one for one in data if len(one.values)], found):
+                alike.setdefault(total, []).append((rules, name, used, found))
+        for total, several in alike.items():
+            new = total not in self.totals
+            if proved([(data, found) for *_, data, found in several], layers.get(total, set()), new):
+                for rules, name, _, found in several:
+                    rules[name] = replace(found, label="exact")
 
     def step(self, step: outline.Step) -> Step:
         """The step with its rules."""
@@ -210,7 +228,9 @@ class _Fitter:
     def _bytes(self, rules: dict[str, Rule], name: str, data: list[Data], place: str) -> None:
         hints = self._named(name, place)
         found = rules[name] = discover(data, hints)
-        if isinstance(found, Windows) and not tells(found):
+        if isinstance(found, Windows):
+            self.boxes.append((rules, name, data))
+        if isinstance(found, Windows) and (found.label == "fitted" or not tells(found)):
             self.untold.append((rules, name, data, hints))
 
     def _named(self, what: str, place: str, flag: bool = False) -> Hints:
