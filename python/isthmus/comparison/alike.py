@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -158,12 +159,12 @@ class Shape:
 
     def half(self) -> float:
         """Half the width of the interval that has the mean time of pieces of this shape in 95 % of cases."""
-        return self._quantile() * self._deviation() / len(self.runs) ** 0.5
+        return self._quantile() * self._deviation() / math.sqrt(len(self.runs))
 
     def error(self) -> float:
         """By how much, in 95 % of cases, the pieces that runs stand for would take longer or shorter altogether."""
         # The error of the mean, and how the sum of so many scatters.
-        return self._quantile() * self._deviation() * (self.stand**2 / len(self.runs) + self.stand) ** 0.5
+        return self._quantile() * self._deviation() * math.sqrt(self.stand**2 / len(self.runs) + self.stand)
 
     def _deviation(self) -> float:
         times = [run.first - self.sums(run.number) for run in self.runs]
@@ -204,7 +205,7 @@ class Shapes:
         """Picoseconds by which pieces that stand for others may change the time in 95 % of cases; None: none does."""
         if self.equal:
             return None
-        return sum(shape.error() ** 2 for shape in self._of.values() if shape.stand) ** 0.5
+        return math.hypot(*(shape.error() for shape in self._of.values() if shape.stand))
 
     def _shape(self, number: int) -> Shape:
         return self._of.setdefault(self.pieces.shapes[number], Shape(self.pieces, self.sums))
@@ -212,4 +213,4 @@ class Shapes:
     def _most(self, shape: Hashable) -> float:
         """How well the mean of a shape has to be known, in picoseconds."""
         time = sum(self._counts[one] * of.mean() for one, of in self._of.items() if of.runs)
-        return SURE * time / max(self._repeat, 1) ** 0.5 / self._counts[shape]
+        return SURE * time / math.sqrt(max(self._repeat, 1)) / self._counts[shape]

@@ -286,7 +286,10 @@ def _whole(runs: Sequence[_Run], found: Windows) -> bool:
         return False
     total = int(found.windows[0].total({"P": 1}))
     size = found.unit * found.part
-    return all((run.count * run.unit == _points(run, found.windows, total) * size).all() for run in runs)
+    return all(
+        (run.count * (run.unit * size.denominator) == _points(run, found.windows, total) * size.numerator).all()
+        for run in runs
+    )
 
 
 def proved(several: Sequence[tuple[Sequence[Data], Windows]], layers: set[int], new: bool) -> bool:
