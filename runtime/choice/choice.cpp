@@ -1,6 +1,7 @@
 #include "runtime/choice/choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
@@ -10,6 +11,8 @@
 
 namespace isthmus::runtime {
 namespace {
+
+constexpr std::array<std::string_view, 3> sync_words = {"none", "my", "all"};  // as Sync numbers them
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -65,6 +68,24 @@ std::vector<std::uint64_t> values_of(std::string_view option, std::string_view t
 
 }  // namespace
 
+Mode read_mode(std::string_view text) {
+  std::string_view rest = text;
+  const bool pair = text.find('-') != text.npos;
+  const std::string_view enter = cut(rest, '-'), leave = pair ? rest : enter;
+  Mode out;
+  for (const bool first : {true, false}) {
+    const auto at = std::ranges::find(sync_words, first ? enter : leave);
+    require(at != sync_words.end(), "must be none, my, all, or two of them joined by -");
+    (first ? out.enter : out.leave) = static_cast<Sync>(at - sync_words.begin());
+  }
+  return out;
+}
+
+std::string words_of(Mode mode) {
+  const auto word = [](Sync sync) { return std::string(sync_words[static_cast<std::size_t>(sync)]); };
+  return mode.enter == mode.leave ? word(mode.enter) : word(mode.enter) + "-" + word(mode.leave);
+}
+
 Choice read_choice(std::string_view text) {
   const std::string whole(text);
   Choice out;
@@ -87,13 +108,13 @@ Choice read_choice(std::string_view text) {
       continue;
     }
     if (key == "sync") {
-      const bool pair = value.find('-') != value.npos;
-      const std::string_view enter = cut(value, '-'), leave = pair ? value : enter;
-      for (const std::string_view word : {enter, leave})
-        require(is_one_of(word, {"none", "my", "all"}), "algorithm '", whole, "': option '", part,
-                "': must be none, my, all, or two of them joined by -");
-      out.enter_all = enter == "all";
-      out.leave_all = leave == "all";
+      try {
+        const Mode mode = read_mode(value);
+        out.enter_all = mode.enter == Sync::all;
+        out.leave_all = mode.leave == Sync::all;
+      } catch (const InvalidInput& error) {
+        throw InvalidInput(message("algorithm '", whole, "': option '", part, "': ", error.what()));
+      }
       continue;
     }
     out.options.emplace_back(key, values_of(key, value));

@@ -10,6 +10,21 @@
 
 namespace isthmus::runtime {
 
+/// What ranks wait for when they enter a collective, and when they leave it.
+enum class Sync : std::uint8_t { none, my, all };
+
+/// A mode of synchronisation: those of entry and exit.
+struct Mode {
+  Sync enter = Sync::my, leave = Sync::my;
+
+  bool operator==(const Mode&) const = default;
+};
+
+/// The mode of words as tables and options write it: `none`, `all-my`. Throws InvalidInput.
+Mode read_mode(std::string_view text);
+/// One word where both are the same.
+std::string words_of(Mode mode);
+
 /// How blocks move where ranks share memory; any: as is usual.
 enum class Access : std::uint8_t { any, message, put, get };
 

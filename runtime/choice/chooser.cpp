@@ -20,21 +20,35 @@ void Chooser::use(DecisionTable table, std::string name) {
   }
 }
 
+bool Chooser::is_by_mode(const Question& question) const {
+  return table_ && question.mode && !table_->rows(question.kind, question.mode).empty();
+}
+
+const std::vector<DecisionRow>& Chooser::rows(const Question& question) const {
+  return table_->rows(question.kind, is_by_mode(question) ? question.mode : std::nullopt);
+}
+
 /// The user's decision, whether or not it can be followed.
 const Decision* Chooser::decided(const Question& question) const {
   if (!table_) return nullptr;
-  const DecisionRow* const row = table_->row(question.kind, ranks_);
+  const DecisionRow* const row =
+      table_->row(question.kind, ranks_, is_by_mode(question) ? question.mode : std::nullopt);
   if (row == nullptr || ranks_ < row->ranks) return nullptr;
   // Tuned numbers of ranks say nothing of what lies beyond the largest of them.
-  if (row->tuned && row == &table_->rows(question.kind).back() && ranks_ > row->ranks) return nullptr;
+  if (row->tuned && row == &rows(question).back() && ranks_ > row->ranks) return nullptr;
   return &DecisionTable::lookup(*row, question.bytes);
 }
 
 bool Chooser::is_left_open(const Question& question) const {
-  if (const DecisionPoint* const learned = online_.find(question.kind, ranks_, question.bytes))
+  if (const DecisionPoint* const learned = online_.find(question.kind, ranks_, question.bytes);
+      learned != nullptr && !is_by_mode(question))
     return learned->algorithm == left_open;
   const Decision* const found = decided(question);
   return found != nullptr && found->algorithm == left_open;
+}
+
+std::string Chooser::of_mode(const Question& question) const {
+  return is_by_mode(question) ? " with sync=" + words_of(*question.mode) : "";
 }
 
 std::vector<Candidate> Chooser::candidates(const Question& question) {
@@ -43,7 +57,7 @@ std::vector<Candidate> Chooser::candidates(const Question& question) {
     return !question.in_order || keeps_order(question.kind, read_choice(text));
   };
   const DecisionPoint* const learned = online_.find(question.kind, ranks_, question.bytes);
-  if (learned != nullptr) {
+  if (learned != nullptr && !is_by_mode(question)) {
     // Where the other library is faster, ours is what came next.
     const std::string& text = learned->algorithm == left_open ? learned->runner_up : learned->algorithm;
     if (!text.empty() && fits(text)) out.push_back({text, false});
@@ -54,10 +68,10 @@ std::vector<Candidate> Chooser::candidates(const Question& question) {
     else
       say(message(name_, ": ", name_of(question.kind), " by ", found->algorithm, " changes the order of operands, ",
                   "which an operator that does not commute forbids: the default is taken"));
-  } else if (found == nullptr && ranks_ > 1 && table_ && !table_->rows(question.kind).empty()) {
-    const auto& rows = table_->rows(question.kind);
-    say(message(name_, ": ", name_of(question.kind), " was tuned for ", rows.front().ranks,
-                rows.size() > 1 ? message(" to ", rows.back().ranks) : "", " ranks, not for ", ranks_,
+  } else if (found == nullptr && ranks_ > 1 && table_ && !rows(question).empty()) {
+    const auto& known = rows(question);
+    say(message(name_, ": ", name_of(question.kind), of_mode(question), " was tuned for ", known.front().ranks,
+                known.size() > 1 ? message(" to ", known.back().ranks) : "", " ranks, not for ", ranks_,
                 ": the default is taken"));
   }
   // Between two nodes one exchange of all takes the link as long as two of halves do, and then nobody has to go on
@@ -83,8 +97,8 @@ std::string usual_choice(CollectiveKind kind, std::uint64_t ranks, std::uint64_t
 }
 
 void Chooser::refused(const Question& question, const Candidate& candidate, const std::string& why) {
-  say(message(name_, ": ", name_of(question.kind), " by ", candidate.text, " cannot be carried out on ", ranks_,
-              " ranks (", why, "): the default is taken"));
+  say(message(name_, ": ", name_of(question.kind), of_mode(question), " by ", candidate.text,
+              " cannot be carried out on ", ranks_, " ranks (", why, "): the default is taken"));
 }
 
 void Chooser::say(const std::string& sentence) {

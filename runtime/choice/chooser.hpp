@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,9 +17,10 @@ namespace isthmus::runtime {
 /// What a decision depends on. All ranks ask the same.
 struct Question {
   schedule::CollectiveKind kind = schedule::CollectiveKind::barrier;
-  std::uint64_t bytes = 0;  ///< as `isthmus tune` counts them, see DecisionTable::lookup()
-  bool in_order = false;    ///< operands are to be combined in the order of ranks
-  bool apart = false;       ///< no two ranks share memory
+  std::uint64_t bytes = 0;        ///< as `isthmus tune` counts them, see DecisionTable::lookup()
+  bool in_order = false;          ///< operands are to be combined in the order of ranks
+  bool apart = false;             ///< no two ranks share memory
+  std::optional<Mode> mode = {};  ///< of synchronisation, where the call names one
 };
 
 struct Candidate {
@@ -52,6 +54,12 @@ class Chooser {
 
  private:
   const Decision* decided(const Question& question) const;
+  /// Rows of the user's table: those of the mode where it has any.
+  [[nodiscard]] const std::vector<DecisionRow>& rows(const Question& question) const;
+  /// Whether the user's table has rows of the mode, which decisions of runs know nothing of.
+  [[nodiscard]] bool is_by_mode(const Question& question) const;
+  /// In sentences.
+  [[nodiscard]] std::string of_mode(const Question& question) const;
   void say(const std::string& sentence);
 
   std::uint64_t ranks_;

@@ -18,6 +18,7 @@ namespace {
 using schedule::CollectiveKind;
 
 constexpr std::string_view head = "isthmus decisions 1";
+constexpr std::string_view head_of_modes = "isthmus decisions 2";  // rows may name a mode of synchronisation
 constexpr std::array<std::string_view, 9> about_keys = {"machine", "placement", "model",  "isthmus", "date",
                                                         "note",    "library",   "source", "sync"};
 
@@ -121,7 +122,9 @@ class Reader {
  private:
   void line(std::string_view text) {
     if (number == 1) {
-      require(text == head, "is ", shown(text), ": this library reads '", std::string(head), "'");
+      has_modes_ = text == head_of_modes;
+      require(text == head || has_modes_, "is ", shown(text), ": this library reads '", std::string(head), "' and '",
+              std::string(head_of_modes), "'");
       return;
     }
     if (text.empty()) return;
@@ -158,13 +161,22 @@ class Reader {
 
   void begin_row() {
     end_row();
+    mode_.reset();
+    if (has_modes_ && words_.size() == 5) {
+      try {
+        mode_ = read_mode(words_[4]);
+      } catch (const InvalidInput& error) {
+        throw InvalidInput(message("mode ", shown(words_[4]), ": ", error.what()));
+      }
+      words_.pop_back();
+    }
     count(4);
     kind_ = schedule::collective_kind(std::string(words_[1]));
     row_.ranks = whole(words_[2]);
     require(row_.ranks > 0, "a row of 0 ranks: expected a number from 1");
     require(words_[3] == "tuned" || words_[3] == "from", shown(words_[3]), ": must be tuned or from");
     row_.tuned = words_[3] == "tuned";
-    const auto& before = table_.rows(kind_);
+    const auto& before = table_.rows(kind_, mode_);
     require(before.empty() || before.back().ranks < row_.ranks, schedule::name_of(kind_), ": expected rows of ranks ",
             "that ascend, got ", row_.ranks, " behind ", before.empty() ? 0 : before.back().ranks);
     row_line_ = number;
@@ -215,7 +227,7 @@ class Reader {
       number = row_line_;
       throw InvalidInput("the row has no rules: expected at least one");
     }
-    table_.put(kind_, std::move(row_));
+    table_.put(kind_, std::move(row_), mode_);
     row_ = {};
     row_line_ = 0;
   }
@@ -239,6 +251,8 @@ class Reader {
   std::vector<std::string_view> words_;
   std::vector<Named> named_;
   CollectiveKind kind_ = CollectiveKind::barrier;
+  bool has_modes_ = false;
+  std::optional<Mode> mode_;
   DecisionRow row_;
   std::size_t row_line_ = 0;  // 0: no row has begun
 };
@@ -276,8 +290,8 @@ bool DecisionTable::is_of_another_library() const {
   return library != about.end() && !library->second.starts_with("isthmus");
 }
 
-const DecisionRow* DecisionTable::row(CollectiveKind kind, std::uint64_t ranks) const {
-  const std::vector<DecisionRow>& all = rows(kind);
+const DecisionRow* DecisionTable::row(CollectiveKind kind, std::uint64_t ranks, std::optional<Mode> mode) const {
+  const std::vector<DecisionRow>& all = rows(kind, mode);
   if (all.empty()) return nullptr;
   const auto behind = std::ranges::upper_bound(all, ranks, {}, &DecisionRow::ranks);
   return behind == all.begin() ? &all.front() : &*std::prev(behind);
@@ -287,15 +301,20 @@ const Decision& DecisionTable::lookup(const DecisionRow& row, std::uint64_t byte
   return *std::prev(std::ranges::upper_bound(row.rules, bytes, {}, &Decision::bytes));
 }
 
-void DecisionTable::put(CollectiveKind kind, DecisionRow row) {
-  std::vector<DecisionRow>& all = rows_[static_cast<std::size_t>(kind)];
+void DecisionTable::put(CollectiveKind kind, DecisionRow row, std::optional<Mode> mode) {
+  std::vector<DecisionRow>& all = rows_[place(kind, mode)];
   const auto at = std::ranges::lower_bound(all, row.ranks, {}, &DecisionRow::ranks);
   if (at != all.end() && at->ranks == row.ranks) *at = std::move(row);
   else all.insert(at, std::move(row));
 }
 
 std::string DecisionTable::text() const {
-  std::string out = message(std::string(head), "\n");
+  std::vector<std::optional<Mode>> all_modes{std::nullopt};
+  for (const Sync enter : {Sync::none, Sync::my, Sync::all})
+    for (const Sync leave : {Sync::none, Sync::my, Sync::all}) all_modes.emplace_back(Mode{enter, leave});
+  bool has_modes = false;
+  for (std::size_t i = 0; i < rows_.size(); ++i) has_modes |= i % (1 + modes) != 0 && !rows_[i].empty();
+  std::string out = message(std::string(has_modes ? head_of_modes : head), "\n");
   for (const std::string_view key : about_keys) {
     const auto found = about.find(std::string(key));
     if (found != about.end() && !found->second.empty())
@@ -303,18 +322,20 @@ std::string DecisionTable::text() const {
   }
   for (std::uint8_t k = 1; k < kinds; ++k) {
     const auto kind = static_cast<CollectiveKind>(k);
-    for (const DecisionRow& row : rows(kind)) {
-      out += message("for ", schedule::name_of(kind), " ", row.ranks, row.tuned ? " tuned\n" : " from\n");
-      for (const DecisionPoint& p : row.points) {
-        out += message("point ", p.bytes, " ", escaped(p.algorithm), " ", in_seconds(p.seconds), " ",
-                       p.runner_up.empty() ? "-" : escaped(p.runner_up), " ", in_seconds(p.runner_up_seconds), " ",
-                       in_seconds(p.bound));
-        for (const bool low : {true, false})
-          out += message(" ", p.interval ? in_seconds(low ? p.interval->first : p.interval->second) : "-");
-        out += '\n';
+    for (const std::optional<Mode> mode : all_modes)
+      for (const DecisionRow& row : rows(kind, mode)) {
+        out += message("for ", schedule::name_of(kind), " ", row.ranks, row.tuned ? " tuned" : " from",
+                       mode ? " " + words_of(*mode) : "", "\n");
+        for (const DecisionPoint& p : row.points) {
+          out += message("point ", p.bytes, " ", escaped(p.algorithm), " ", in_seconds(p.seconds), " ",
+                         p.runner_up.empty() ? "-" : escaped(p.runner_up), " ", in_seconds(p.runner_up_seconds), " ",
+                         in_seconds(p.bound));
+          for (const bool low : {true, false})
+            out += message(" ", p.interval ? in_seconds(low ? p.interval->first : p.interval->second) : "-");
+          out += '\n';
+        }
+        for (const Decision& rule : row.rules) out += message("rule ", rule.bytes, " ", escaped(rule.algorithm), "\n");
       }
-      for (const Decision& rule : row.rules) out += message("rule ", rule.bytes, " ", escaped(rule.algorithm), "\n");
-    }
   }
   return out;
 }

@@ -55,14 +55,17 @@ class DecisionTable {
   static std::string text_of(const std::string& path);
 
   /// The row of the largest number of ranks at or below; below the smallest one that. Null if there is none.
-  [[nodiscard]] const DecisionRow* row(schedule::CollectiveKind kind, std::uint64_t ranks) const;
+  [[nodiscard]] const DecisionRow* row(schedule::CollectiveKind kind, std::uint64_t ranks,
+                                       std::optional<Mode> mode = {}) const;
   /// The decision of a row; bytes are those of CollectiveCall::bytes, of different counts those of the mean block.
   [[nodiscard]] static const Decision& lookup(const DecisionRow& row, std::uint64_t bytes);
-  [[nodiscard]] const std::vector<DecisionRow>& rows(schedule::CollectiveKind kind) const {
-    return rows_[static_cast<std::size_t>(kind)];
+  /// Those that hold for one mode of synchronisation, or those of calls that name none and of modes without rows.
+  [[nodiscard]] const std::vector<DecisionRow>& rows(schedule::CollectiveKind kind,
+                                                     std::optional<Mode> mode = {}) const {
+    return rows_[place(kind, mode)];
   }
   /// Adds a row, or replaces the one of the same number of ranks.
-  void put(schedule::CollectiveKind kind, DecisionRow row);
+  void put(schedule::CollectiveKind kind, DecisionRow row, std::optional<Mode> mode = {});
 
   /// Its decisions are those of an MPI library, whose algorithms have other names and times.
   [[nodiscard]] bool is_of_another_library() const;
@@ -76,7 +79,15 @@ class DecisionTable {
  private:
   static constexpr std::size_t kinds = schedule::collective_kinds;
 
-  std::array<std::vector<DecisionRow>, kinds> rows_;
+  static constexpr std::size_t modes = 9;
+
+  static std::size_t place(schedule::CollectiveKind kind, std::optional<Mode> mode) {
+    const std::size_t which =
+        mode ? 1 + 3 * static_cast<std::size_t>(mode->enter) + static_cast<std::size_t>(mode->leave) : 0;
+    return static_cast<std::size_t>(kind) * (1 + modes) + which;
+  }
+
+  std::array<std::vector<DecisionRow>, kinds * (1 + modes)> rows_;  // of a kind those without a mode, then by mode
 };
 
 }  // namespace isthmus::runtime

@@ -76,6 +76,10 @@ bool is_in_order(const isthmus_call& call) {
   return reduces(call.kind) && call.combine != nullptr && call.commutes == 0;
 }
 
+Sync sync_of(isthmus_sync sync) {
+  return sync == ISTHMUS_SYNC_ALL ? Sync::all : sync == ISTHMUS_SYNC_NONE ? Sync::none : Sync::my;
+}
+
 /// The bytes by which an algorithm is chosen: those that `isthmus tune` means, see schedule::Counts.
 std::uint64_t deciding_bytes(const isthmus_call& call, std::size_t element_bytes, std::uint64_t ranks) {
   switch (call.kind) {
@@ -232,13 +236,28 @@ std::optional<std::uint32_t> isthmus_team::agreed_number() const {
 }
 
 Question isthmus_team::question(const isthmus_call& call) const {
+  std::optional<Mode> mode;
+  if (call.enter != ISTHMUS_SYNC_DEFAULT || call.leave != ISTHMUS_SYNC_DEFAULT)
+    mode = Mode{sync_of(call.enter), sync_of(call.leave)};
   return {static_cast<CollectiveKind>(call.kind), deciding_bytes(call, element_bytes_of(call), ranks),
-          is_in_order(call), is_apart()};
+          is_in_order(call), is_apart(), mode};
 }
 
 std::string isthmus_team::decided(const isthmus_call& call) {
-  const Candidate first = chooser.candidates(question(call)).front();
-  return first.of_user ? first.text : "";
+  const Question question = this->question(call);
+  const Candidate first = chooser.candidates(question).front();
+  if (!first.of_user) return "";
+  Cached tried;
+  tried.call = call;
+  tried.element_bytes = element_bytes_of(call);
+  tried.counts.assign(call.counts, call.counts + call.counts_length);
+  try {
+    program_by(tried, first.text);
+    return first.text;
+  } catch (const InvalidInput& error) {
+    chooser.refused(question, first, error.what());
+    return "";
+  }
 }
 
 /// The algorithm that the call names, or the best one that can carry it out.

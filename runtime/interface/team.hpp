@@ -157,7 +157,7 @@ struct isthmus_team {
   /// Of a group whose ranks agreed on its number: which it is.
   [[nodiscard]] std::optional<std::uint32_t> agreed_number() const;
 
-  /// What the user's table says of a call; empty: nothing.
+  /// What the user's table says of a call; empty: nothing, or nothing that could be carried out, which is told.
   [[nodiscard]] std::string decided(const isthmus_call& call);
   /// Another number whenever that may have changed.
   [[nodiscard]] std::uint32_t decisions() const { return tables; }

@@ -74,8 +74,9 @@ class Near final : public Chain {
     begin_on(&board_);
     if (recipe.enters) board_.entered.come(entry_ = board_.entered.next());
     if (recipe.leaves) exit_ = board_.ended.next();
-    call_.enter = call_.leave = ISTHMUS_SYNC_MY;
-    if (call_.algorithm != nullptr) call_.algorithm = recipe.by.c_str();
+    call_.enter = call_.leave = ISTHMUS_SYNC_DEFAULT;
+    // Also where a table said so: it did for the mode of the whole, of which the flags are a part.
+    if (!recipe.by.empty()) call_.algorithm = recipe.by.c_str();
     if (recipe.direct) reserved_ = &reserve(board_, recipe);
     ++recipe.users;
   }
@@ -167,7 +168,7 @@ class Permutation final : public Chain {
     names_.element = ISTHMUS_U32;
     names_.count = 1;
     // Nobody has all names before all have entered.
-    names_.enter = names_.leave = moves_.enter = ISTHMUS_SYNC_MY;
+    names_.enter = names_.leave = moves_.enter = ISTHMUS_SYNC_DEFAULT;
     begin_on(manner.board);
   }
 

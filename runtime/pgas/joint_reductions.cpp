@@ -48,7 +48,7 @@ class Reduction : public Chain {
         enters_(manner.enter == ISTHMUS_SYNC_ALL),
         leaves_(manner.leave == ISTHMUS_SYNC_ALL) {
     // What a rank does last is done before others may leave.
-    call_.leave = ISTHMUS_SYNC_MY;
+    call_.leave = ISTHMUS_SYNC_DEFAULT;
     partial_.resize(layout.rounds() * bytes_);
     begin_on(board_);
     if (board_ == nullptr) return;
@@ -222,7 +222,7 @@ Array array_of(isthmus_space& space, const char* name, const Manner& manner, con
   require(reduction.element != ISTHMUS_BYTES || reduction.element_bytes > 0, name,
           ": element_bytes = 0: must be given for ISTHMUS_BYTES");
   isthmus_call call = manner.call(kind, 1, root);
-  call.enter = ISTHMUS_SYNC_MY;
+  call.enter = ISTHMUS_SYNC_DEFAULT;
   call.element = reduction.element;
   call.operation = reduction.operation;
   call.element_bytes = reduction.element_bytes;

@@ -1,6 +1,7 @@
 // Decision tables at run time: any text is a table or refused with its line; what is written is read back.
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,50 @@ TEST_CASE("a table comes back as it was written") {
   CHECK(DecisionTable::lookup(row, 22).algorithm == "binomial");
   CHECK(DecisionTable::lookup(row, 23).algorithm == "ring");
   CHECK(row.points[0].interval->second == 1.1e-6);
+}
+
+TEST_CASE("rows of modes of synchronisation come before those of none, for calls that name one") {
+  using runtime::Mode;
+  using runtime::Sync;
+  const std::string of_modes =
+      "isthmus decisions 2\n"
+      "for bcast 2 from\nrule 0 ring\n"
+      "for bcast 2 from none-all\nrule 0 linear,access=get\nrule 64 library\n"
+      "for bcast 3 from none-all\nrule 0 ring\n"
+      "for bcast 2 tuned my\nrule 0 knomial,radix=3\n"
+      "for gather 2 from all\nrule 0 linear\n";
+  const DecisionTable table = DecisionTable::parse(of_modes, "t");
+  CHECK(table.text() == DecisionTable::parse(table.text(), "t").text());
+  CHECK(table.text().starts_with("isthmus decisions 2\n"));
+  CHECK(DecisionTable::parse(text, "t").text().starts_with("isthmus decisions 1\n"));
+  std::vector<std::string> said;
+  const auto taken = [&](std::uint64_t ranks, CollectiveKind kind, std::uint64_t bytes, std::optional<Mode> mode) {
+    runtime::Chooser chooser(ranks, [&](const std::string& words) { said.push_back(words); });
+    chooser.use(table, "t");
+    runtime::Question question{kind, bytes};
+    question.mode = mode;
+    const runtime::Candidate first = chooser.candidates(question).front();
+    return first.of_user ? first.text : "";
+  };
+  const Mode none_all{Sync::none, Sync::all}, my{Sync::my, Sync::my}, all{Sync::all, Sync::all};
+  CHECK(taken(2, CollectiveKind::bcast, 8, std::nullopt) == "ring");
+  CHECK(taken(2, CollectiveKind::bcast, 8, none_all) == "linear,access=get");
+  CHECK(taken(2, CollectiveKind::bcast, 64, none_all).empty());
+  CHECK(taken(4, CollectiveKind::bcast, 64, none_all) == "ring");
+  CHECK(taken(2, CollectiveKind::bcast, 8, my) == "knomial,radix=3");
+  CHECK(taken(2, CollectiveKind::bcast, 8, all) == "ring");
+  CHECK(taken(2, CollectiveKind::gather, 8, std::nullopt).empty());
+  CHECK(taken(2, CollectiveKind::gather, 8, all) == "linear");
+  CHECK(said.empty());
+  CHECK(taken(8, CollectiveKind::bcast, 8, my).empty());
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "t: bcast with sync=my was tuned for 2 ranks, not for 8: the default is taken");
+  for (const char* const wrong :
+       {"for bcast 2 from some\n", "for bcast 2 from all-\n", "for bcast 2 from all my\n", "for bcast 2 often all\n"})
+    CHECK_THROWS_AS(DecisionTable::parse(std::string("isthmus decisions 2\n") + wrong + "rule 0 ring\n", "t"),
+                    runtime::TableError);
+  CHECK_THROWS_AS(DecisionTable::parse("isthmus decisions 1\nfor bcast 2 from all\nrule 0 ring\n", "t"),
+                  runtime::TableError);
 }
 
 TEST_CASE("the table of the library is of its own form, and chooses what can run") {

@@ -179,7 +179,8 @@ rule 8 linear
 @pytest.mark.parametrize(
     ("line", "text", "message"),
     [
-        (1, "isthmus decisions 2", "is 'isthmus decisions 2': this library reads 'isthmus decisions 1'"),
+        (1, "isthmus decisions 3", "is 'isthmus decisions 3': this library reads 'isthmus decisions 1' and"),
+        (3, "for bcast 8 tuned all", "5 words: a line for must have 4"),
         (1, "", "is '': this library reads"),
         (2, "about weight 3", "'weight': must be one of machine, placement"),
         (2, "about machine a\\q", "a backslash must be followed by"),

@@ -75,7 +75,8 @@ def test_the_text() -> None:
 @pytest.mark.parametrize(
     ("line", "text", "message"),
     [
-        (1, "isthmus decisions 2", "reads 'isthmus decisions 1'"),
+        (1, "isthmus decisions 3", "reads 'isthmus decisions 1' and 'isthmus decisions 2'"),
+        (6, "for bcast 8 tuned all", "5 words: a line"),
         (2, "about weight 3", "must be one of machine"),
         (2, "about machine a\\q", "a backslash must be followed by"),
         (4, "about source guessed", "must be one of model, measured, online"),

@@ -98,7 +98,7 @@ def test_the_report_and_the_columns() -> None:
 
 DEFECTS = [
     ("", "format"),
-    ('format = "isthmus decision table"\nversion = 4\n', "versions 1 and 2 and 3"),
+    ('format = "isthmus decision table"\nversion = 5\n', "versions 1 and 2 and 3 and 4"),
     ('format = "isthmus decision table"\nversion = 1\n[what]\n', "must be one of barrier"),
     ('format = "isthmus decision table"\nversion = 1\nbcast = 3\n', "list of tables"),
     ("[[bcast]]\nranks = 4\n", "rules is missing"),

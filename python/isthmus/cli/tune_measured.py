@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from .. import units
+from ..errors import InvalidInput
 from .options import check_file, json_option, one_number, shared
 from .output import print_json
-from .tune_search import parse_sizes
+from .tune_search import parse_modes, parse_sizes
 from .tune_table import FORMS
 
 #: By the family of the target: how the file of its rules ends.
@@ -24,6 +25,7 @@ _RULES = {"openmpi": ".rules.conf", "mpich": ".tree.json"}
     epilog="\b\nExamples:\n"
     "  isthmus tune --measured --launch 'mpirun -n 8' -o tuned.toml\n"
     "  isthmus tune allreduce bcast --measured --launch 'mpirun -n 8' -o tuned.toml --time 120s\n"
+    "  isthmus tune --measured --spaces --launch 'isthmus run -n 2 --' --modes all,none -o spaces.toml\n"
     "  isthmus tune verify tuned.toml --time --launch 'mpirun -n 8' -o kept.toml",
     help="Time the algorithms of the installed MPI library beside its own decisions, and write those that are faster."
     "\n\n"
@@ -41,6 +43,16 @@ _RULES = {"openmpi": ".rules.conf", "mpich": ".tree.json"}
 )  # fmt: skip
 @shared("time", ", summed over all launches", default="540s", show_default=True)
 @shared("machine", "its predictions order the algorithms, which matters where time is short")
+@click.option(
+    "--spaces", is_flag=True,
+    help="Time the collectives of libisthmus on the memory of spaces, for every mode of synchronisation; --launch may be "
+    "'isthmus run -n N --'. Journals are kept: the same command run again adds launches to them.",
+)  # fmt: skip
+@click.option(
+    "--modes", metavar="SYNC,...",
+    help="With --spaces: modes to tune for, none, my, all, or two of them joined by - for entry and exit; by default all "
+    "nine.",
+)  # fmt: skip
 @shared("mpicc")
 @shared("oversubscribe")
 @shared("seed")
@@ -57,6 +69,8 @@ def command(
     sizes: str | None,
     seconds: str,
     machine: str | None,
+    spaces: bool,
+    modes: str | None,
     mpicc: str | None,
     oversubscribe: bool,
     seed: int,
@@ -69,6 +83,14 @@ def command(
 
     check_file("-o", output, FORMS)
     bar = Bar(sys.stderr.isatty() if progress is None else progress)
+    if modes is not None and not spaces:
+        raise InvalidInput(f"--modes {modes}: only with --spaces, as calls of MPI name no mode of synchronisation")
+    if spaces:
+        for option, value in (("--ranks", ranks), ("--machine", machine), ("--oversubscribe", oversubscribe)):
+            if value:
+                raise InvalidInput(f"{option}: not with --spaces, whose ranks are those of --launch")
+        _spaces(collectives, launch, sizes, seconds, modes, mpicc, output, force, bar, as_json)
+        return
     try:
         found = tune_measured(
             collectives or "all",
@@ -122,6 +144,63 @@ def command(
         for key, value in exported[1].items():
             click.echo(f"  export {key}='{value}'")
         click.echo(f"check it with: isthmus tune verify {output} --time --launch '{launch}'")
+
+
+def _spaces(
+    collectives: tuple[str, ...], launch: str, sizes: str | None, seconds: str, modes: str | None, mpicc: str | None,
+    output: str, force: bool, bar: Bar, as_json: bool,
+) -> None:  # fmt: skip
+    from ..tuning.measured.spaces import SIZES, tune_spaces
+    from ..tuning.table import MODES
+
+    try:
+        found = tune_spaces(
+            collectives or "all",
+            launch=launch,
+            modes=MODES if modes is None else parse_modes(modes),
+            sizes=SIZES if sizes is None else parse_sizes(sizes),
+            seconds=units.parse(seconds, "s", plain=True),
+            mpicc=mpicc,
+            folder=f"{os.path.splitext(output)[0]}.journal",
+            force=force,
+            progress=bar.show,
+            say=lambda text: click.echo(text, err=True),
+        )
+    finally:
+        bar.close()
+    found.table.save(output)
+    read = output if output.endswith(".txt") else os.path.splitext(output)[0] + ".txt"
+    if read != output:
+        found.table.save(read)
+    if as_json:
+        decisions = [
+            {
+                "collective": d.collective,
+                "sync": mode,
+                "bytes": d.bytes,
+                "algorithm": str(d.choice),
+                "seconds": d.seconds,
+                "default": d.default,
+                "gain": None if d.gain is None else vars(d.gain),
+            }
+            for mode, of in found.decisions.items()
+            for d in of
+        ]
+        print_json(
+            {
+                "ranks": found.ranks,
+                "table": output,
+                "environment": {"ISTHMUS_TABLE": read},
+                "launches": found.launches,
+                "wall": found.wall,
+                "decisions": decisions,
+                "notes": list(found.notes),
+            }
+        )
+        return
+    click.echo(str(found))
+    click.echo(f"wrote {output}")
+    click.echo(f"use it with:\n  export ISTHMUS_TABLE='{read}'")
 
 
 def write_rules(table: Any, target: str, output: str, mpicc: str | None) -> tuple[str, dict[str, str]]:

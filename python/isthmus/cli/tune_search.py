@@ -50,6 +50,11 @@ from .tune_table import FORMS
     "all); by default message, size.",
 )  # fmt: skip
 @click.option(
+    "--modes", metavar="SYNC,...",
+    help="Modes of synchronisation to tune for, of collectives on the memory of spaces: none, my, all, or two of them "
+    "joined by - for entry and exit; by default none is named.",
+)  # fmt: skip
+@click.option(
     "--margin", type=click.FloatRange(0), default=0.1, show_default=True,
     help="Leave out candidates whose lower bound exceeds the best time by this fraction.",
 )  # fmt: skip
@@ -75,6 +80,7 @@ def command(
     algorithm: tuple[str, ...],
     tried: tuple[str, ...],
     flavours: str | None,
+    modes: str | None,
     margin: float,
     ordered: bool,
     exhaustive: bool,
@@ -106,6 +112,7 @@ def command(
         algorithms=algorithm or None,
         options=dict(_values(text) for text in tried),
         flavours=None if flavours is None else [word.strip() for word in flavours.split(",")],
+        modes=None if modes is None else parse_modes(modes),
         margin=margin,
         ordered=ordered,
         exhaustive=exhaustive,
@@ -131,6 +138,26 @@ def command(
         print_json({**content(tuning.table), "wall": tuning.wall, "search": left_out})
     else:
         print(tuning)
+
+
+def parse_modes(text: str) -> list[str]:
+    """Modes of synchronisation: ``none,my-all``; ``all-all`` is ``all``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything else.
+    """
+    from ..tuning.table import MODES
+
+    found: dict[str, None] = {}
+    for word in text.split(","):
+        enter, dash, leave = word.strip().partition("-")
+        mode = enter if dash and enter == leave else word.strip()
+        if mode not in MODES:
+            raise InvalidInput(f"--modes {text}: must be {', '.join(MODES)}, with commas between")
+        found[mode] = None
+    return list(found)
 
 
 def parse_sizes(text: str) -> list[int]:

@@ -62,9 +62,21 @@ def sizes(values: Iterable[int | None]) -> Iterator[str]:
 @click.argument("table", metavar="TABLE")
 @shared("ranks", "; by default those of the table")
 @click.option("--rules", is_flag=True, help="Print ranges of sizes, including sizes between the tuned ones.")
+@click.option(
+    "--mode",
+    metavar="SYNC",
+    help="Print what calls of one mode of synchronisation follow: none, my, all, or two joined by - for entry and exit.",
+)
 @json_option
-def show(table: str, ranks: str | None, rules: bool, as_json: bool) -> None:
-    show_decisions(table, read_decisions(table), counts(ranks), rules, as_json)
+def show(table: str, ranks: str | None, rules: bool, mode: str | None, as_json: bool) -> None:
+    from ..tuning.table import DecisionTable
+
+    decisions = read_decisions(table)
+    if mode is not None:
+        if not isinstance(decisions, DecisionTable):
+            raise InvalidInput(f"--mode {mode}: the decisions of {table} know no modes of synchronisation")
+        decisions = decisions.of_mode(mode)
+    show_decisions(table, decisions, counts(ranks), rules, as_json)
 
 
 def show_decisions(table: str, decisions: Decisions, at: list[int] | None, rules: bool, as_json: bool) -> None:
@@ -105,10 +117,11 @@ def _print_points(table: object) -> None:
     for name, value in vars(table.provenance).items():
         if value:
             click.echo(f"{name}: {value}")
-    points = list(table.items())
+    points = list(table.entries())
     rows = [
         (
             kind,
+            *([mode] if table.modes else []),
             row.ranks,
             size,
             p.choice,
@@ -117,10 +130,14 @@ def _print_points(table: object) -> None:
             "" if p.margin is None else units.percent(p.margin, 1),
             "" if p.bound is None else units.text(p.bound, "s", 4),
         )
-        for (kind, row, p), size in zip(points, sizes(p.bytes for _, _, p in points), strict=True)
+        for (kind, mode, row, p), size in zip(points, sizes(p.bytes for *_, p in points), strict=True)
     ]
-    columns = ("collective", "ranks", "bytes", "algorithm", "time", "second best", "slower by", "bound")
-    print_table(columns, rows, right=("ranks", "bytes", "time", "slower by", "bound"))
+    columns = ("ranks", "bytes", "algorithm", "time", "second best", "slower by", "bound")
+    print_table(
+        ("collective", *(["sync"] if table.modes else []), *columns),
+        rows,
+        right=("ranks", "bytes", "time", "slower by", "bound"),
+    )
 
 
 @click.command(

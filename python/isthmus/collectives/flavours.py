@@ -65,6 +65,38 @@ def combinations(words: Sequence[str] | None) -> list[dict[str, str]]:
     return [flavour for k, flavour in enumerate(found) if flavour not in found[:k]]
 
 
+def of_mode(mode: str, words: Sequence[str] | None) -> list[dict[str, str]]:
+    """Flavours of one mode of synchronisation: how blocks move as the words say, by default in every way.
+
+    Raises
+    ------
+    InvalidInput
+        For words of synchronisation, which the mode says, and for a mode that there is not.
+
+    Examples
+    --------
+    >>> of_mode("none-my", ["message", "put"])
+    [{'access': 'message'}, {'access': 'put', 'sync': 'none-my'}]
+    """
+    enter, leave = synchronisation(mode)
+    for word in (enter, leave):
+        if word not in SYNCS:
+            raise InvalidInput(f"mode {mode!r}: must be none, my, all, or two of them joined by -")
+    given = list(words or ())
+    if said := [word for word in given if word in SYNCS]:
+        raise InvalidInput(f"flavour {said[0]!r}: the mode of synchronisation, {mode}, says it")
+    if not any(word in ACCESSES for word in given):
+        given += ACCESSES
+    found = []
+    for flavour in combinations(given):
+        access = flavour.get("access", "message")
+        # Messages tell of themselves when a buffer is free.
+        sides = ["my" if access == "message" and side == "none" else side for side in (enter, leave)]
+        sync = sides[0] if sides[0] == sides[1] else "-".join(sides)
+        found.append({**flavour, "access": access, **({} if sync == "my" else {"sync": sync})})
+    return found
+
+
 def number(kind: str, flavour: Mapping[str, Any]) -> int:
     """A flavour as the core knows it in a program.
 

@@ -57,6 +57,28 @@ def carrying_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path
     return building.build(program, mpi, say)
 
 
+def spaces_program(mpi: Mpi | None, say: Callable[[str], None] | None = None) -> Path:
+    """Return the program that times collectives on the memory of spaces, compiled at first use.
+
+    Parameters
+    ----------
+    mpi : Mpi or None
+        None: its ranks are those of ``isthmus run``.
+    say : callable, optional
+        Told that it is being compiled.
+
+    Raises
+    ------
+    InvalidInput
+        If it does not compile.
+    """
+    library = building.folder_of("libisthmus", "include/isthmus/isthmus.h")
+    libraries = (f"-L{library / 'lib'}", f"-Wl,-rpath,{library / 'lib'}", "-listhmus", "-lpthread")
+    flags = (*_FLAGS, f"-I{library / 'include'}", *(("-DOVER_MPI",) if mpi else ()))
+    program = building.Sources("probe of spaces", sources(), "spaces", ("spaces.c",), flags, libraries)
+    return building.build(program, mpi, say)
+
+
 def node_program(say: Callable[[str], None] | None = None) -> Path:
     """Return the program that measures a node without MPI, compiled at first use; errors as of :func:`mpi_program`."""
     program = building.Sources("probe of nodes", sources(), "node", (*_SHARED, *_NODE), _FLAGS, ("-lm", "-lpthread"))

@@ -27,6 +27,7 @@ def candidates(
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Value]] | None = None,
     flavours: Sequence[str] | None = None,
+    mode: str = "",
     ordered: bool = False,
 ) -> list[Choice]:
     """Return the candidates for a collective: its algorithms with options, without duplicates.
@@ -41,6 +42,9 @@ def candidates(
         Values to try in place of those that this module has for an option.
     flavours : sequence of str, optional
         Words of flavours to try, see :func:`isthmus.tune`; by default messages with a protocol by size.
+    mode : str
+        A mode of synchronisation, such as "none-my": all are of this one, by messages, puts and gets unless
+        ``flavours`` names fewer of these.
     ordered : bool
         Only those that combine operands in the order of ranks (for root 0).
 
@@ -55,7 +59,7 @@ def candidates(
     """
     from ..collectives import algorithms as names
     from ..collectives import describe
-    from ..collectives.flavours import combinations
+    from ..collectives.flavours import combinations, of_mode
     from ..collectives.order import keeps_order, require_order
 
     values = {**_values(scenario), **(options or {})}
@@ -74,7 +78,8 @@ def candidates(
         axes = [[(key, value) for value in values[key]] for key in taken if values.get(key)]
         for combination in itertools.product(*axes):
             # A barrier moves no data.
-            for flavour in combinations(None if collective == "barrier" else flavours):
+            given = None if collective == "barrier" else flavours
+            for flavour in of_mode(mode, given) if mode and collective != "barrier" else combinations(given):
                 found[Choice(name, {**dict(combination), **flavour})] = None
     return list(found)
 

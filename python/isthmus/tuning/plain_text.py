@@ -1,10 +1,12 @@
 """Decision tables as plain text, for what reads them at run time: lines of words, without quotes or nesting.
 
-The first line is ``isthmus decisions 1``, the version of the form. Every other line is one of these, its words
-separated by single blanks; ``-`` stands for what is not known::
+The first line is ``isthmus decisions 1``, the version of the form; ``2`` where rows are of modes of synchronisation,
+which a reader of version 1 would take for others. Every other line is one of these, its words separated by single
+blanks; ``-`` stands for what is not known::
 
     about KEY TEXT                 provenance
-    for KIND RANKS tuned|from      the rows that follow hold from so many ranks on
+    for KIND RANKS tuned|from      the rows that follow hold from so many ranks on,
+    for KIND RANKS tuned|from SYNC for calls that name this mode of synchronisation: none, all-my, ...
     point BYTES ALGORITHM SECONDS RUNNER_UP SECONDS BOUND LOW HIGH
     rule BYTES ALGORITHM           from so many bytes on this algorithm
 
@@ -22,11 +24,11 @@ from ..errors import InvalidInput, ParseError
 from ..units import shown
 from .choice import Choice
 from .rule import KINDS
-from .table import DecisionTable, Point, Provenance, Row
+from .table import MODES, DecisionTable, Point, Provenance, Row
 
 #: How files of this form begin; the version follows.
 HEAD = "isthmus decisions "
-VERSION = 1
+VERSION, WITH_MODES = 1, 2
 _KEYS = tuple(Provenance.__dataclass_fields__)
 _ESCAPED = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?")
@@ -34,13 +36,14 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?")
 
 def format_plain(table: DecisionTable) -> str:
     """The text of a table; :func:`parse_plain` reads the same table back."""
-    lines = [f"{HEAD}{VERSION}"]
+    lines = [f"{HEAD}{WITH_MODES if table.modes else VERSION}"]
     lines += [f"about {key} {_escape(text)}" for key, text in vars(table.provenance).items() if text]
-    for kind, rows in table.rows.items():
-        for row in rows:
-            lines.append(f"for {kind} {row.ranks} {'tuned' if row.tuned else 'from'}")
-            lines += [_point(p) for p in row.points]
-            lines += [f"rule {rule.bytes} {_escape(str(rule.choice))}" for rule in row.rules]
+    for kind in KINDS:
+        for mode, rows in [("", table.rows.get(kind, ())), *table.modes.get(kind, {}).items()]:
+            for row in rows:
+                lines.append(f"for {kind} {row.ranks} {'tuned' if row.tuned else 'from'} {mode}".rstrip())
+                lines += [_point(p) for p in row.points]
+                lines += [f"rule {rule.bytes} {_escape(str(rule.choice))}" for rule in row.rules]
     return "\n".join(lines) + "\n"
 
 
@@ -84,24 +87,26 @@ def parse_plain(text: str, file: str) -> DecisionTable:
     """
     lines = enumerate(text.split("\n"), 1)
     number, first = next(lines)
-    if first != f"{HEAD}{VERSION}":
-        raise ParseError(file, 1, None, f"is {shown(first)}: this Isthmus reads '{HEAD}{VERSION}'")
+    if first not in (f"{HEAD}{VERSION}", f"{HEAD}{WITH_MODES}"):
+        words = f"this Isthmus reads '{HEAD}{VERSION}' and '{HEAD}{WITH_MODES}'"
+        raise ParseError(file, 1, None, f"is {shown(first)}: {words}")
     about: dict[str, str] = {}
     rows: dict[str, list[Row]] = {}
+    modes: dict[str, dict[str, list[Row]]] = {}
     try:
         blocks = _Blocks(lines)
         for number, words in blocks.heads():
             if words[0] == "about":
                 _about(about, words)
                 continue
-            kind, ranks, tuned = _head(words)
+            kind, ranks, tuned, mode = _head(words, first.endswith(str(WITH_MODES)))
             points, rules = blocks.body()
             row = Row(ranks, tuple(points), tuned)
             if [(rule.bytes, rule.choice) for rule in row.rules] != rules:
                 raise InvalidInput("the rules of this row do not follow from its points: write the table anew")
-            rows.setdefault(kind, []).append(row)
+            (modes.setdefault(kind, {}).setdefault(mode, []) if mode else rows.setdefault(kind, [])).append(row)
             blocks.number = number
-        return DecisionTable(rows, Provenance(**about))
+        return DecisionTable(rows, Provenance(**about), modes)
     except InvalidInput as error:
         raise ParseError(file, blocks.number or number, None, str(error)) from None
 
@@ -150,15 +155,18 @@ def _about(about: dict[str, str], words: Sequence[str]) -> None:
     Provenance(**about)  # finds a source that there is not, while the line is known
 
 
-def _head(words: Sequence[str]) -> tuple[str, int, bool]:
+def _head(words: Sequence[str], has_modes: bool) -> tuple[str, int, bool, str]:
     if words[0] != "for":
         raise InvalidInput(f"{shown(words[0])}: must be about, for, point or rule")
-    _count(words, 4)
+    mode = words[4] if has_modes and len(words) == 5 else ""
+    if mode and mode not in MODES:
+        raise InvalidInput(f"mode {shown(mode)}: must be one of {', '.join(MODES)}")
+    _count(words[:4] if mode else words, 4)
     if words[1] not in KINDS:
         raise InvalidInput(f"collective {shown(words[1])}: must be one of {', '.join(KINDS)}")
     if words[3] not in ("tuned", "from"):
         raise InvalidInput(f"{shown(words[3])}: must be tuned or from")
-    return words[1], _whole(words[2]), words[3] == "tuned"
+    return words[1], _whole(words[2]), words[3] == "tuned", mode
 
 
 def _read_point(words: Sequence[str]) -> Point:

@@ -21,6 +21,9 @@ from .choice import LIBRARY, Choice
 from .decisions import Decisions
 from .rule import KINDS, Rule, merged
 
+#: Modes of synchronisation on entry and exit, as rows of tables name them.
+MODES = tuple(a if a == b else f"{a}-{b}" for a in ("none", "my", "all") for b in ("none", "my", "all"))
+
 
 @dataclass(frozen=True)
 class Point:
@@ -191,11 +194,14 @@ class DecisionTable(Tabular, Decisions):
     rows : mapping of str to sequence of Row
         By collective; ranks ascend.
     provenance : Provenance
+    modes : mapping of str to mapping of str to sequence of Row
+        By collective and mode of synchronisation, one of :data:`MODES`: rows for calls that name this mode, as those of
+        spaces (:doc:`/howto/pgas`) do. A mode without rows has ``rows``.
 
     Raises
     ------
     InvalidInput
-        For an unknown collective, and rows that do not ascend.
+        For an unknown collective or mode, and rows that do not ascend.
 
     Examples
     --------
@@ -210,19 +216,30 @@ class DecisionTable(Tabular, Decisions):
 
     rows: Mapping[str, Sequence[Row]]
     provenance: Provenance = field(default_factory=Provenance)
+    modes: Mapping[str, Mapping[str, Sequence[Row]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = {kind: tuple(self.rows[kind]) for kind in sorted(self.rows, key=_order) if self.rows[kind]}
         object.__setattr__(self, "rows", rows)
-        for kind, of_kind in rows.items():
+        modes: dict[str, dict[str, tuple[Row, ...]]] = {}
+        for kind in sorted(self.modes, key=_order):
+            for mode in sorted(self.modes[kind], key=_order_of_mode):
+                if self.modes[kind][mode]:
+                    modes.setdefault(kind, {})[mode] = tuple(self.modes[kind][mode])
+        object.__setattr__(self, "modes", modes)
+        for words, of_kind in [
+            *rows.items(),
+            *((f"{kind} with sync={mode}", of) for kind, by in modes.items() for mode, of in by.items()),
+        ]:
             ranks = [row.ranks for row in of_kind]
             if any(a >= b for a, b in itertools.pairwise(ranks)):
-                raise InvalidInput(f"{kind}: expected rows of ranks that ascend, got {ranks}")
+                raise InvalidInput(f"{words}: expected rows of ranks that ascend, got {ranks}")
 
     def __str__(self) -> str:
-        points = sum(len(row.points) for rows in self.rows.values() for row in rows)
+        points = sum(1 for _ in self.entries())
+        kinds = dict.fromkeys([*self.rows, *self.modes])
         of = f" for {self.provenance.machine}" if self.provenance.machine else ""
-        return f"Decision table{of}: {', '.join(self.rows) or 'no collectives'}; {points} decisions"
+        return f"Decision table{of}: {', '.join(kinds) or 'no collectives'}; {points} decisions"
 
     @property
     def collectives(self) -> tuple[str, ...]:
@@ -264,11 +281,31 @@ class DecisionTable(Tabular, Decisions):
         return merged(out)
 
     def items(self) -> Iterator[tuple[str, Row, Point]]:
-        """Return every decision with its collective and row."""
+        """Return every decision with its collective and row, but for those of modes of synchronisation."""
         for kind, rows in self.rows.items():
             for row in rows:
                 for point in row.points:
                     yield kind, row, point
+
+    def entries(self) -> Iterator[tuple[str, str, Row, Point]]:
+        """Return every decision with its collective, its mode of synchronisation ("": any) and its row."""
+        for kind in sorted({*self.rows, *self.modes}, key=_order):
+            for mode, rows in [("", self.rows.get(kind, ())), *self.modes.get(kind, {}).items()]:
+                for row in rows:
+                    for point in row.points:
+                        yield kind, mode, row, point
+
+    def of_mode(self, mode: str) -> DecisionTable:
+        """Return the table that calls of one mode of synchronisation follow.
+
+        Raises
+        ------
+        InvalidInput
+            For none of :data:`MODES`.
+        """
+        _order_of_mode(mode)
+        by_mode = {kind: rows[mode] for kind, rows in self.modes.items() if mode in rows}
+        return DecisionTable({**self.rows, **by_mode}, self.provenance)
 
     def frame(self) -> dict[str, NDArray[np.generic]]:
         """Return all decisions as columns of equal length, one row per decision.
@@ -276,52 +313,63 @@ class DecisionTable(Tabular, Decisions):
         Returns
         -------
         dict of str to array
-            collective, ranks, bytes, algorithm, seconds, runner_up, runner_up_seconds, margin, bound, tuned; texts are
-            empty and times are NaN where nothing is known.
+            collective, sync, ranks, bytes, algorithm, seconds, runner_up, runner_up_seconds, margin, bound, tuned;
+            texts are empty and times are NaN where nothing is known.
         """
         import numpy as np
 
-        rows = list(self.items())
+        rows = list(self.entries())
 
         def number(value: float | None) -> float:
             return math.nan if value is None else value
 
         columns: dict[str, Any] = {
-            "collective": np.array([kind for kind, _, _ in rows], dtype=str),
-            "ranks": np.array([row.ranks for _, row, _ in rows], np.int64),
-            "bytes": np.array([p.bytes for _, _, p in rows], np.int64),
-            "algorithm": np.array([str(p.choice) for _, _, p in rows], dtype=str),
-            "seconds": np.array([number(p.seconds) for _, _, p in rows], float),
-            "runner_up": np.array([str(p.runner_up or "") for _, _, p in rows], dtype=str),
-            "runner_up_seconds": np.array([number(p.runner_up_seconds) for _, _, p in rows], float),
-            "margin": np.array([number(p.margin) for _, _, p in rows], float),
-            "bound": np.array([number(p.bound) for _, _, p in rows], float),
-            "tuned": np.array([row.tuned for _, row, _ in rows], bool),
+            "collective": np.array([kind for kind, _, _, _ in rows], dtype=str),
+            "sync": np.array([mode for _, mode, _, _ in rows], dtype=str),
+            "ranks": np.array([row.ranks for _, _, row, _ in rows], np.int64),
+            "bytes": np.array([p.bytes for *_, p in rows], np.int64),
+            "algorithm": np.array([str(p.choice) for *_, p in rows], dtype=str),
+            "seconds": np.array([number(p.seconds) for *_, p in rows], float),
+            "runner_up": np.array([str(p.runner_up or "") for *_, p in rows], dtype=str),
+            "runner_up_seconds": np.array([number(p.runner_up_seconds) for *_, p in rows], float),
+            "margin": np.array([number(p.margin) for *_, p in rows], float),
+            "bound": np.array([number(p.bound) for *_, p in rows], float),
+            "tuned": np.array([row.tuned for _, _, row, _ in rows], bool),
         }
         return columns
 
     def only(self, *collectives: str) -> DecisionTable:
         """Return the table restricted to these collectives."""
         for kind in collectives:
-            self._known(kind)
-        return DecisionTable({kind: self.rows[kind] for kind in collectives}, self.provenance)
+            if kind not in self.modes:
+                self._known(kind)
+        return DecisionTable(
+            {kind: self.rows[kind] for kind in collectives if kind in self.rows},
+            self.provenance,
+            {kind: self.modes[kind] for kind in collectives if kind in self.modes},
+        )
 
     def merge(self, other: DecisionTable) -> DecisionTable:
-        """Merge two tables; rows of ``other`` replace rows of the same collective and ranks.
+        """Merge two tables; rows of ``other`` replace rows of the same collective, mode and ranks.
 
         Provenance that differs is kept side by side.
         """
-        rows: dict[str, list[Row]] = {}
-        for kind in {**self.rows, **other.rows}:
-            by_ranks = {row.ranks: row for table in (self, other) for row in table.rows.get(kind, ())}
-            rows[kind] = [by_ranks[ranks] for ranks in sorted(by_ranks)]
+        rows = {
+            kind: _merged(self.rows.get(kind, ()), other.rows.get(kind, ())) for kind in {**self.rows, **other.rows}
+        }
+        modes = {}
+        for kind in {**self.modes, **other.modes}:
+            mine_of, theirs_of = self.modes.get(kind, {}), other.modes.get(kind, {})
+            modes[kind] = {
+                mode: _merged(mine_of.get(mode, ()), theirs_of.get(mode, ())) for mode in {**mine_of, **theirs_of}
+            }
         mine, theirs = vars(self.provenance), vars(other.provenance)
         both = {key: "; ".join(dict.fromkeys(filter(None, (mine[key], theirs[key])))) for key in mine}
         if both["source"] not in ("", *SOURCES):
             # One word for all rows would be wrong for some.
             both["note"] = "; ".join(filter(None, (both["note"], f"sources: {both['source']}")))
             both["source"] = ""
-        return DecisionTable(rows, Provenance(**both))
+        return DecisionTable(rows, Provenance(**both), modes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as TOML, as JSON (.json), or as plain text for C (.txt)."""
@@ -340,6 +388,17 @@ class DecisionTable(Tabular, Decisions):
         """
         found: DecisionTable = view("DecisionTable.load")(path)
         return found
+
+
+def _merged(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
+    by_ranks = {row.ranks: row for rows in (first, second) for row in rows}
+    return [by_ranks[ranks] for ranks in sorted(by_ranks)]
+
+
+def _order_of_mode(mode: Any) -> int:
+    if mode not in MODES:
+        raise InvalidInput(f"sync {mode!r}: must be one of {', '.join(MODES)}")
+    return MODES.index(mode)
 
 
 def _order(kind: Any) -> int:

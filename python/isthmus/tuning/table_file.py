@@ -14,12 +14,12 @@ from ..toml_text import Lines, parse, read_text
 from ..units import shown
 from .choice import Choice
 from .rule import KINDS
-from .table import DecisionTable, Point, Provenance, Row
+from .table import MODES, DecisionTable, Point, Provenance, Row
 
 FORMAT = "isthmus decision table"
 #: Written and read; 2 has flavours in choices, which a reader of version 1 would take for options of algorithms; 3 says
-#: library, source and sync of the table and intervals of times.
-VERSIONS = (1, 2, 3)
+#: library, source and sync of the table and intervals of times; 4 has rows of modes of synchronisation.
+VERSIONS = (1, 2, 3, 4)
 _TIMES = ("seconds", "runner_up_seconds", "bound")
 _POINT = ("bytes", "algorithm", "seconds", "runner_up", "runner_up_seconds", "bound", "interval")
 
@@ -49,21 +49,33 @@ def read(path: str | os.PathLike[str]) -> DecisionTable:
 def content(table: DecisionTable) -> dict[str, Any]:
     """The table as plain data, as it stands in files."""
     provenance = {key: value for key, value in vars(table.provenance).items() if value}
-    choices = {choice for _, _, p in table.items() for choice in (p.choice, p.runner_up) if choice is not None}
+    choices = {choice for *_, p in table.entries() for choice in (p.choice, p.runner_up) if choice is not None}
     version = 2 if any(choice.parts[1] for choice in choices) else 1
     if any(provenance.get(key) for key in ("library", "source", "sync")) or any(
-        p.interval is not None for _, _, p in table.items()
+        p.interval is not None for *_, p in table.entries()
     ):
         version = 3
+    if table.modes:
+        version = 4
     out: dict[str, Any] = {"format": FORMAT, "version": version}
     if provenance:
         out["provenance"] = provenance
-    for kind, rows in table.rows.items():
+    for kind in _kinds(table):
         out[kind] = [
-            {"ranks": row.ranks, "sizes": "tuned" if row.tuned else "from", "rules": [_point(p) for p in row.points]}
+            {
+                "ranks": row.ranks,
+                **({"sync": mode} if mode else {}),
+                "sizes": "tuned" if row.tuned else "from",
+                "rules": [_point(p) for p in row.points],
+            }
+            for mode, rows in [("", table.rows.get(kind, ())), *table.modes.get(kind, {}).items()]
             for row in rows
         ]
     return out
+
+
+def _kinds(table: DecisionTable) -> list[str]:
+    return [kind for kind in KINDS if kind in table.rows or kind in table.modes]
 
 
 def format_json(table: DecisionTable) -> str:
@@ -80,9 +92,10 @@ def format_toml(table: DecisionTable) -> str:
             "[provenance]",
             *(f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in data["provenance"].items()),
         ]
-    for kind in table.rows:
+    for kind in _kinds(table):
         for row in data[kind]:
-            lines += ["", f"[[{kind}]]", f"ranks = {row['ranks']}", f'sizes = "{row["sizes"]}"', "rules = ["]
+            mode = [f'sync = "{row["sync"]}"'] if "sync" in row else []
+            lines += ["", f"[[{kind}]]", f"ranks = {row['ranks']}", *mode, f'sizes = "{row["sizes"]}"', "rules = ["]
             for point in row["rules"]:
                 pairs = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in point.items())
                 lines.append(f"  {{ {pairs} }},")
@@ -141,14 +154,16 @@ class _Reader:
         if version not in VERSIONS or isinstance(version, bool):
             known = " and ".join(map(str, VERSIONS))
             raise self.error("version", f"is {shown(version)}: this Isthmus reads versions {known}")
-        rows = {}
+        rows: dict[str, list[Row]] = {}
+        modes: dict[str, dict[str, list[Row]]] = {}
         for key, value in data.items():
             if key in KINDS:
-                rows[key] = self.rows(key, value)
+                for mode, row in self.rows(key, value):
+                    (modes.setdefault(key, {}).setdefault(mode, []) if mode else rows.setdefault(key, [])).append(row)
             elif key not in ("format", "version", "provenance"):
                 raise self.error(key, f"is neither provenance nor a collective: must be one of {', '.join(KINDS)}")
         try:
-            return DecisionTable(rows, self.provenance(data.get("provenance", {})))
+            return DecisionTable(rows, self.provenance(data.get("provenance", {})), modes)
         except InvalidInput as error:
             raise ParseError(self.file, None, None, str(error)) from None
 
@@ -173,13 +188,17 @@ class _Reader:
             if key not in value:
                 raise self.error(field, f"{key} is missing")
 
-    def rows(self, kind: str, value: Any) -> list[Row]:
+    def rows(self, kind: str, value: Any) -> list[tuple[str, Row]]:
+        """Rows with their modes of synchronisation, "" for those of none."""
         if not isinstance(value, list):
             raise self.error(kind, f"is {shown(value)}: expected a list of tables")
         out = []
         for number, item in enumerate(value):
             field = f"{kind}.{number}"
-            self.keys(field, item, ("ranks", "sizes", "rules"), ("ranks", "rules"))
+            self.keys(field, item, ("ranks", "sync", "sizes", "rules"), ("ranks", "rules"))
+            mode = item.get("sync", "")
+            if "sync" in item and mode not in MODES:
+                raise self.error(f"{field}.sync", f"is {shown(mode)}: must be one of {', '.join(MODES)}")
             ranks = self.whole(f"{field}.ranks", item["ranks"])
             sizes = item.get("sizes", "tuned")
             if sizes not in ("tuned", "from"):
@@ -188,7 +207,7 @@ class _Reader:
                 raise self.error(f"{field}.rules", f"is {shown(item['rules'])}: expected a list of tables")
             points = [self.point(f"{field}.rules", number, point) for number, point in enumerate(item["rules"])]
             try:
-                out.append(Row(ranks, tuple(points), sizes == "tuned"))
+                out.append((mode, Row(ranks, tuple(points), sizes == "tuned")))
             except InvalidInput as error:
                 raise self.error(field, str(error)) from None
         return out

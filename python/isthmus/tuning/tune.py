@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +22,12 @@ from ..tabular import Tabular
 from ..threads import Threads
 from ..views import view
 from .candidates import candidates
+from .choice import Choice
 from .rule import ALL, kinds_of
 from .scenario import Scenario
 from .search.result import RULES, Source, Sweep
 from .search.sweep import sweep
-from .table import DecisionTable, Provenance
+from .table import DecisionTable, Provenance, Row
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -109,6 +111,7 @@ def tune(
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Value]] | None = None,
     flavours: Sequence[str] | None = None,
+    modes: Sequence[str] | None = None,
     ordered: bool = False,
     margin: float = 0.1,
     exhaustive: bool = False,
@@ -148,6 +151,10 @@ def tune(
         Flavours to try, by their words in :func:`isthmus.collective`: "message", "put" and "get"; of messages "size",
         "eager" and "rendezvous"; of the others "my" and "none"; "all" for barriers around everything. By default
         messages with a protocol by size: MPI libraries know no others.
+    modes : sequence of str, optional
+        Modes of synchronisation to tune for, one of :data:`isthmus.tuning.table.MODES` each; the decisions are those of
+        collectives on the memory of spaces, by messages, puts and gets unless ``flavours`` names fewer of these. By
+        default none: the decisions are those of calls that name no mode.
     ordered : bool
         Operators do not commute: only algorithms that combine operands in rank order (reduce: for root 0) are tried,
         and others are refused.
@@ -198,12 +205,16 @@ def tune(
     table = np.asarray(SIZES if sizes is None else sizes, np.int64)
     only = None if algorithms is None else list(algorithms)
     tasks = []
+    of_task: list[tuple[str, str]] = []  # kind and mode
     for count in counts:
         shared = model or _model(machine, count, placement)
         scenario = Scenario(machine, count, placement, shared, routing, copy_rate, reduce_rate)
-        for kind in kinds:
-            tried = candidates(kind, scenario, algorithms=only, options=options, flavours=flavours, ordered=ordered)
+        for kind, mode in itertools.product(kinds, modes or [""]):
+            tried = candidates(
+                kind, scenario, algorithms=only, options=options, flavours=flavours, mode=mode, ordered=ordered
+            )
             tasks.append((kind, scenario, table[:1] * 0 if kind == "barrier" else table, tried))
+            of_task.append((kind, mode))
     report = _Progress(sum(len(task[2]) * len(task[3]) for task in tasks), progress)
     try:
         within = workers if len(tasks) == 1 else 1
@@ -223,8 +234,28 @@ def tune(
             )
     finally:
         report.close()
-    rows = {kind: [s.row() for s in sweeps if s.collective == kind] for kind in kinds}
-    return Tuning(DecisionTable(rows, _provenance(tasks[-1][1])), tuple(sweeps), time.perf_counter() - begin)
+    rows: dict[str, list[Row]] = {}
+    by_mode: dict[str, dict[str, list[Row]]] = {}
+    for (kind, mode), found in zip(of_task, sweeps, strict=True):
+        if mode:
+            by_mode.setdefault(kind, {}).setdefault(mode, []).append(_without_sync(found.row()))
+        else:
+            rows.setdefault(kind, []).append(found.row())
+    decided = DecisionTable(rows, _provenance(tasks[-1][1]), by_mode)
+    return Tuning(decided, tuple(sweeps), time.perf_counter() - begin)
+
+
+def _without_sync(row: Row) -> Row:
+    """The calls that follow a row of a mode say it by themselves."""
+
+    def plain(choice: Choice | None) -> Choice | None:
+        if choice is None:
+            return None
+        return Choice(choice.name, {key: value for key, value in choice.options.items() if key != "sync"})
+
+    return replace(
+        row, points=tuple(replace(p, choice=plain(p.choice), runner_up=plain(p.runner_up)) for p in row.points)
+    )
 
 
 def _model(machine: Machine | Level, ranks: int, placement: Allocation | Placement | ArrayLike | None) -> str:

@@ -26,13 +26,19 @@ def write(decisions: Decisions, request: Request) -> Export:
         kind: [_row(decisions, kind, ranks, request, lost) for ranks in rank_counts(decisions, kind, request)]
         for kind in decisions.collectives
     }
+    modes = {}
+    if isinstance(decisions, DecisionTable):
+        modes = {
+            kind: {mode: [_written(kind, row, lost) for row in rows] for mode, rows in by_mode.items()}
+            for kind, by_mode in decisions.modes.items()
+        }
     notes = []
     provenance = decisions.provenance if isinstance(decisions, DecisionTable) else Provenance()
     if provenance.library:
         words = f"the decisions were made for {provenance.library}: that they suit libisthmus was not measured"
         notes.append(words)
         provenance = replace(provenance, library="", note="; ".join(filter(None, (provenance.note, words))))
-    text = format_plain(DecisionTable(rows, provenance))
+    text = format_plain(DecisionTable(rows, provenance, modes))
     return Export("isthmus", "plain text of decisions", text, {"ISTHMUS_TABLE": "{file}"}, lost, notes)
 
 
@@ -41,15 +47,19 @@ def _row(decisions: Decisions, kind: str, ranks: int, request: Request, lost: li
         row = decisions.row(kind, ranks)
     else:
         row = Row(ranks, tuple(Point(rule.bytes, rule.choice) for rule in decisions.rules(kind, ranks)), tuned=False)
+    return _written(kind, row, lost)
+
+
+def _written(kind: str, row: Row, lost: list[Loss]) -> Row:
     for rule, following in zip(row.rules, [*row.rules[1:], None], strict=True):
         if rule.choice != _ours(kind, rule.choice):
             high = None if following is None else following.bytes - 1
-            lost.append(Loss(kind, ranks, rule.bytes, high, rule.choice, _known(kind, rule.choice), None))
+            lost.append(Loss(kind, row.ranks, rule.bytes, high, rule.choice, _known(kind, rule.choice), None))
     points = [
         replace(p, choice=_ours(kind, p.choice), runner_up=None if p.runner_up is None else _ours(kind, p.runner_up))
         for p in row.points
     ]
-    return Row(ranks, tuple(points), row.tuned)
+    return Row(row.ranks, tuple(points), row.tuned)
 
 
 def _known(kind: str, choice: Choice) -> Choice | None:

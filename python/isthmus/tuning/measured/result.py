@@ -91,7 +91,7 @@ class MeasuredTuning(Tabular):
                 own = Point(0, LIBRARY)
                 rows[kind] = [
                     *([Row(1, (own,), tuned=False)] if self.ranks > 1 else []),
-                    Row(self.ranks, tuple(_points(of)), tuned=False),
+                    Row(self.ranks, tuple(points(of)), tuned=False),
                     Row(self.ranks + 1, (own,), tuned=False),
                 ]
         provenance = Provenance(
@@ -159,7 +159,7 @@ def interval(found: Gain) -> str:
     return f"{found.ratio:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
-def _points(decisions: Sequence[Decision]) -> Iterable[Point]:
+def points(decisions: Sequence[Decision]) -> Iterable[Point]:
     """Where rules begin: decisions by ascending size, and the ends of those before the library's own."""
     begin = 0
     for d, following in zip(decisions, [*decisions[1:], None], strict=True):
