@@ -5,7 +5,8 @@
 Four ranks on two hosts and on four (tests/py/emulated_hosts.py), bench/pgas_peers.c: rank 0 puts to rank 1, rank 0 to
 all others in turns, every rank to the next one, every rank to all others, 24 puts under way on each. Printed are
 microseconds of a put of libisthmus and of a message of the MPI library, of the slowest rank with the barrier at the
-end, and the rate at which rank 0 puts beside what its link carries.
+end, and the rate at which rank 0 puts beside what its link carries. A put is done when its bytes are there. The column
+"answered" is of messages of MPI that wait for the same: receivers answer once a batch.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def build(mpi: str, folder: Path) -> Path:
 
 def measured(
     mpi: str, program: Path, hosts: int, ranks: int, rate: str, turns: int
-) -> list[tuple[str, int, float, float]]:
-    """What, bytes, microseconds of ours and of MPI."""
+) -> list[tuple[str, int, float, float, float]]:
+    """What, bytes, microseconds of ours, of MPI and of MPI with answers."""
     with emulated_hosts.hosts(hosts, rate) as there:
         launcher = there.openmpi(ranks // hosts) if mpi == "openmpi" else there.mpich(ranks // hosts)
         done = subprocess.run(
@@ -44,8 +45,8 @@ def measured(
         )
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
-    rows = [line.split(",") for line in done.stdout.splitlines() if line.count(",") == 3]
-    return [(what, int(size), float(ours), float(theirs)) for what, size, ours, theirs in rows]
+    rows = [line.split(",") for line in done.stdout.splitlines() if line.count(",") == 4]
+    return [(what, int(size), *map(float, times)) for what, size, *times in rows]
 
 
 def main() -> None:
@@ -65,9 +66,9 @@ def main() -> None:
         for hosts in args.hosts:
             found = measured(args.mpi, program, hosts, args.ranks, args.rate, args.turns)
             title = f"{args.ranks} ranks on {hosts} hosts, us a put"
-            print(f"{title:34}{'bytes':>12}{'ours':>12}{'MPI':>12}{'MB/s':>9} of {wire:.0f}")
-            for what, size, ours, theirs in found:
-                print(f"{what:34}{size:12}{ours:12.2f}{theirs:12.2f}{size / ours:9.1f}")
+            print(f"{title:34}{'bytes':>12}{'ours':>12}{'MPI':>12}{'answered':>12}{'MB/s':>9} of {wire:.0f}")
+            for what, size, ours, theirs, answered in found:
+                print(f"{what:34}{size:12}{ours:12.2f}{theirs:12.2f}{answered:12.2f}{size / ours:9.1f}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,13 @@ namespace isthmus::runtime {
 using What = Letter::What;
 
 Far::Far(isthmus_space& space, Post& post, std::uint32_t number, std::uint64_t packed)
-    : space_(space), post_(post), number_(number), operations_(1), way_(post.way()), pages_(space.team.ranks) {
+    : space_(space),
+      post_(post),
+      number_(number),
+      operations_(1),
+      way_(post.way()),
+      together_(space.team.ranks),
+      pages_(space.team.ranks) {
   if (packed != 0) way_.longest = packed;
   post_.enter(number, *this);
 }
@@ -100,6 +106,7 @@ Letter& Far::fresh(What what) {
 
 Letter& Far::ask(Rank rank, What what, std::uint64_t number) {
   const Rank to = space_.team.member(rank);
+  if (!together_[rank].empty()) send_waiting(rank);
   if (!post_.has_credit(to)) {
     post_.await(to);
     space_.wait_until([&] { return post_.has_credit(to); });
@@ -184,6 +191,9 @@ void Far::put_part(Rank rank, std::uint64_t offset, const void* from, std::size_
     if (parts.local != 0) operations_[parts.local].windows = true;
     return;
   }
+  const bool alone = post_.is_idle(space_.team.member(rank)) && together_[rank].empty();
+  if (parts.notice == 0 && !alone && bytes <= way_.room / 8)
+    return put_with_others(rank, offset, from, bytes, parts.number);
   ask_to_put(rank, offset, from, bytes, parts);
 }
 
@@ -397,6 +407,7 @@ isthmus_event Far::begin_send(Rank rank, bool is_reply, const Content& content, 
 void Far::answer(const Letter& asked, std::int32_t status, std::uint64_t value) {
   Letter& letter = fresh(What::done);
   letter.number = asked.number;
+  letter.flags = asked.what == What::put_pieces ? asked.flags & Letter::of_several : 0;
   letter.values[0] = value;
   letter.values[1] = static_cast<std::uint64_t>(status);
   send(asked.from, letter);
@@ -419,6 +430,10 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       return true;
     }
     case What::done: {
+      if ((letter.flags & Letter::of_several) != 0) {
+        several_are_done(letter.number);
+        return true;
+      }
       Operation& done = operations_[letter.number];
       done.value = letter.values[0];
       done.status = static_cast<std::int32_t>(letter.values[1]);

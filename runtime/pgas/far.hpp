@@ -17,6 +17,7 @@
 
 #include "runtime/pgas/packing.hpp"
 #include "runtime/pgas/post.hpp"
+#include "runtime/pgas/together.hpp"
 #include "runtime/pgas/windows.hpp"
 
 namespace isthmus::runtime {
@@ -130,8 +131,11 @@ class Far final : public Post::Receiver {
   }
   void pop();
 
-  bool go_on(bool looks = true) { return post_.go_on(looks); }
-  [[nodiscard]] bool is_still() const { return post_.is_still(); }
+  bool go_on(bool looks = true) {
+    if (!waiting_.empty()) send_waiting();
+    return post_.go_on(looks);
+  }
+  [[nodiscard]] bool is_still() const { return waiting_.empty() && post_.is_still(); }
 
   bool take(Letter& letter, std::uint32_t number) override;
   void ended(const Bulk& bulk) override;
@@ -162,6 +166,12 @@ class Far final : public Post::Receiver {
   [[nodiscard]] bool through_windows(std::size_t bytes) const;
   [[nodiscard]] bool waits_through_windows(std::size_t bytes) const;
   void go_on_seldom();
+  /// What waits to go together with others: to a rank, once there is credit; to all ranks for which there is.
+  void send_waiting(Rank rank);
+  void send_waiting();
+  bool send_together(Rank rank);
+  void several_are_done(std::uint64_t number);
+  void put_with_others(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint32_t number);
   void ask_to_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, const Parts& parts);
   void ask_to_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, std::uint32_t number);
   std::uint32_t begin(std::uint32_t parts);
@@ -192,6 +202,10 @@ class Far final : public Post::Receiver {
   Way way_;
   std::vector<std::vector<std::uint64_t>> kept_;  // where the pieces of answers belong
   std::vector<std::uint64_t> spare_kept_;
+  std::vector<Together> together_;             // by rank
+  std::vector<Rank> waiting_;                  // of which there are some
+  std::vector<Together::Operations> several_;  // of letters that have not been answered
+  std::vector<std::uint64_t> spare_several_;
   std::unique_ptr<Windows> windows_;
   std::vector<unsigned char> filled_;  // what set() puts through them
   std::uint64_t notices_ = 0;          // of parts that others are told of

@@ -47,8 +47,9 @@ struct Letter {
   std::uint64_t values[2];
 
   enum Flags : std::uint8_t {
-    in_space = 1,  ///< the payload belongs into the space, at `offset`
-    by_itself = 2  ///< the payload comes by itself
+    in_space = 1,   ///< the payload belongs into the space, at `offset`
+    by_itself = 2,  ///< the payload comes by itself
+    of_several = 4  ///< the number is that of puts that went together, see together.hpp
   };
 
   [[nodiscard]] bool asks() const { return what >= What::request; }

@@ -58,6 +58,8 @@ class Post final : public MpiTransport::Listener {
 
   /// Whether a letter that asks for something may go there now.
   [[nodiscard]] bool has_credit(Rank to) const { return peers_[to].credit > 0; }
+  /// Whether nothing that this rank asked for there has not been carried out.
+  [[nodiscard]] bool is_idle(Rank to) const { return peers_[to].credit == most_credit; }
   /// What a letter carries beside its head.
   [[nodiscard]] std::size_t most() const { return room_ - sizeof(Letter); }
   /// What to pack into letters.
