@@ -5,10 +5,11 @@
  *
  *     rounds N               turns of every algorithm
  *     batch SECONDS          that calls are repeated for between two readings of the clock
+ *     table PATH             a decision table on the host of rank 0
  *     case KIND ENTER LEAVE BYTES ALGORITHM ...
  *
  * KIND is bcast, scatter, gather, allgather or alltoall, ENTER and LEAVE are none, my or all, and the algorithm `-` is
- * what the library takes by itself. Where ranks wait for nothing, there is a barrier every few calls, as in a program,
+ * what the library takes by itself, `=` what it takes by the table. Where ranks wait for nothing, there is a barrier every few calls, as in a program,
  * and its time counts. An algorithm that is much slower than the best after two rounds is not timed again.
  *
  * The journal: `ranks N near 0|1` (1: all share memory), then of every case and algorithm, by number, the seconds of a
@@ -29,6 +30,7 @@ static isthmus_team* team;
 static isthmus_space* space;
 static uint32_t rank, ranks;
 static uint64_t from, to;
+static char table[4096];
 
 static void fail(const char* what) {
   fprintf(stderr, "spaces: rank %u: %s\n", rank, what);
@@ -129,15 +131,24 @@ static double least(const struct timed* t, int a) {
   return best;
 }
 
+/* The algorithm of the calls that follow; the first of them, which makes the schedule, is not timed. */
+static int take(struct timed* t, int a) {
+  const char* const name = t->algorithm[a];
+  const int by_table = strcmp(name, "=") == 0;
+  t->manner.algorithm = by_table || strcmp(name, "-") == 0 ? NULL : name;
+  if (table[0] && !t->manner.algorithm) must(isthmus_use(team, by_table ? table : ""));
+  const int status = carry_out(t);
+  must(isthmus_barrier(space, NULL));
+  return status;
+}
+
 static void measure(struct timed* t, int rounds, double batch) {
   for (int a = 0; a < t->algorithms; ++a) {
-    t->manner.algorithm = strcmp(t->algorithm[a], "-") == 0 ? NULL : t->algorithm[a];
-    const int status = carry_out(t);
+    const int status = take(t, a);
     if (status < 0) fprintf(stderr, "spaces: %s by %s: %s\n", t->kind, t->algorithm[a], isthmus_last_error());
     t->rounds[a] = status < 0 ? -1 : 0;
-    must(isthmus_barrier(space, NULL));
   }
-  t->manner.algorithm = NULL;
+  take(t, 0);
   int calls = BETWEEN;
   for (int i = 0; i < 2; ++i) { /* with a time that is right to the order of magnitude, then with that */
     const double wanted = batch / run(t, calls);
@@ -150,7 +161,7 @@ static void measure(struct timed* t, int rounds, double batch) {
     for (int i = 0; i < t->algorithms; ++i) {
       const int a = (i + round) % t->algorithms;
       if (t->rounds[a] < 0 || (round >= 2 && a > 0 && least(t, a) > HOPELESS * best)) continue;
-      t->manner.algorithm = strcmp(t->algorithm[a], "-") == 0 ? NULL : t->algorithm[a];
+      take(t, a);
       t->seconds[a][t->rounds[a]++] = run(t, calls);
     }
   }
@@ -201,6 +212,7 @@ int main(int argc, char** argv) {
       continue;
     }
     if (sscanf(line, "batch %lf", &batch) == 1) continue;
+    if (sscanf(line, "table %4095[^\n]", table) == 1) continue;
     if (strncmp(line, "case ", 5) != 0) fail("a line of the plan is of no kind");
     read_case(line + 5, t);
     if (t->bytes * ranks > room) {

@@ -159,6 +159,10 @@ struct isthmus_team {
 
   /// What the user's table says of a call; empty: nothing, or nothing that could be carried out, which is told.
   [[nodiscard]] std::string decided(const isthmus_call& call);
+  /// Says why what it said cannot be done.
+  void refuse(const isthmus_call& call, const std::string& algorithm, const std::string& why) {
+    chooser.refused(question(call), {algorithm, true}, why);
+  }
   /// Another number whenever that may have changed.
   [[nodiscard]] std::uint32_t decisions() const { return tables; }
 

@@ -101,30 +101,41 @@ Recipe& Board::find(isthmus_team& team, const isthmus_call& call) {
 }
 
 void Board::plan(isthmus_team& team, Recipe& recipe) {
+  const bool by_table = recipe.algorithm.empty();
+  const std::string text = by_table ? team.decided(recipe.call) : recipe.algorithm;
+  const std::string why = plan_as(recipe, text);
+  if (!by_table || why.empty()) return;
+  team.refuse(recipe.call, text, why);
+  plan_as(recipe, "");
+}
+
+std::string Board::plan_as(Recipe& recipe, const std::string& text) {
   const isthmus_call& call = recipe.call;
   const auto kind = static_cast<schedule::CollectiveKind>(call.kind);
-  const std::string text = recipe.algorithm.empty() ? team.decided(call) : recipe.algorithm;
   const Choice given = text.empty() ? Choice{} : read_choice(text);
   recipe.enters = call.enter == ISTHMUS_SYNC_ALL || given.enter_all || kind == schedule::CollectiveKind::barrier;
   recipe.leaves = call.leave == ISTHMUS_SYNC_ALL || given.leave_all;
   recipe.by = without_flavours(text);
   if (kind == schedule::CollectiveKind::barrier) {
     recipe.leaves = false;  // one meeting is all of it
-    return;
+    return "";
   }
   const bool asks = !recipe.enters && call.enter != ISTHMUS_SYNC_NONE;
   Access access = given.access;
   if (access == Access::any) access = usual_access(call, asks);
   const bool gathers_all = kind == schedule::CollectiveKind::allgather;
   const bool in_pairs = gathers_all || kind == schedule::CollectiveKind::alltoall;
-  if (access == Access::message || ranks() > (in_pairs ? most_in_pairs : most_ranks)) return;
+  if (access == Access::message) return "";
+  const Rank most = in_pairs ? most_in_pairs : most_ranks;
+  if (ranks() > most) return given.access == Access::any ? "" : message("by accesses at most ", most, " ranks");
   const schedule::Access by = access == Access::put ? schedule::Access::put : schedule::Access::get;
   // A linear gather-all goes through rank 0, which would copy everything to all others.
   const std::string usual = gathers_all ? usual_choice(kind, ranks(), call.count) : "linear";
-  plan_by(recipe, text.empty() ? usual : recipe.by, by);
+  const std::string why = plan_by(recipe, text.empty() ? usual : recipe.by, by);
+  return given.access == Access::any ? "" : why;
 }
 
-void Board::plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access) {
+std::string Board::plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access) {
   const isthmus_call& call = recipe.call;
   schedule::CollectiveCall asked;
   asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
@@ -142,9 +153,13 @@ void Board::plan_by(Recipe& recipe, const std::string& algorithm, schedule::Acce
     const Choice choice = read_choice(algorithm);
     DirectProgram made;
     if (call.count > 0) made = direct_program(asked, algorithm_of(asked.kind, choice, 1), how);
-    if (made.words > word_lines * words_of_line || made.scratch > scratch_lines * BoardPlaces::line) return;
+    if (made.words > word_lines * words_of_line || made.scratch > scratch_lines * BoardPlaces::line)
+      return message("it needs ", made.words, " words and ", made.scratch, " bytes of scratch, there are ",
+                     word_lines * words_of_line, " and ", scratch_lines * BoardPlaces::line);
     recipe.direct = std::move(made);
-  } catch (const InvalidInput&) {  // by messages, which say the same where it is no matter of accesses
+    return "";
+  } catch (const InvalidInput& error) {  // by messages, which say the same where it is no matter of accesses
+    return error.what();
   }
 }
 

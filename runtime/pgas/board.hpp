@@ -105,7 +105,10 @@ class Board {
   static constexpr std::size_t most_recipes = 256;
 
   void plan(isthmus_team& team, Recipe& recipe);
-  void plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access);
+  /// By an algorithm with its flavours; empty: the usual one. Returns why the accesses that it names cannot be, in
+  /// which case it goes by messages; empty: they can, or it names none.
+  std::string plan_as(Recipe& recipe, const std::string& text);
+  std::string plan_by(Recipe& recipe, const std::string& algorithm, schedule::Access access);
 
   Rank rank_;
   std::vector<std::byte*> begins_;

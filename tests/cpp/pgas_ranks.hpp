@@ -26,7 +26,9 @@ struct Rank {
   std::uint32_t rank = 0, ranks = 0, per_node = 0;
   std::mt19937_64 random;
   std::string wrong;
+  static inline thread_local std::vector<std::string> heard;  ///< what users are told on this rank
 
+  static void hear(const char* words) { heard.emplace_back(words); }
   void expect(bool holds, const std::string& words) {
     if (!holds && wrong.empty()) wrong = "rank " + std::to_string(rank) + ": " + words + ": " + isthmus_last_error();
   }
@@ -83,7 +85,7 @@ inline void on_ranks(const Shape& shape, const std::function<void(Rank&)>& work,
   std::vector<std::thread> threads;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
-      isthmus_team team(world.join(r, ranks), 16, nullptr);
+      isthmus_team team(world.join(r, ranks), 16, Rank::hear);
       Rank& own = all[r];
       own.rank = r;
       own.ranks = ranks;

@@ -45,13 +45,13 @@ _RULES = {"openmpi": ".rules.conf", "mpich": ".tree.json"}
 @shared("machine", "its predictions order the algorithms, which matters where time is short")
 @click.option(
     "--spaces", is_flag=True,
-    help="Time the collectives of libisthmus on the memory of spaces, for every mode of synchronisation; --launch may be "
-    "'isthmus run -n N --'. Journals are kept: the same command run again adds launches to them.",
+    help="Time the collectives of libisthmus on the memory of spaces, for every mode of synchronisation; --launch may "
+    "be 'isthmus run -n N --'. Journals are kept: the same command run again adds launches to them.",
 )  # fmt: skip
 @click.option(
     "--modes", metavar="SYNC,...",
-    help="With --spaces: modes to tune for, none, my, all, or two of them joined by - for entry and exit; by default all "
-    "nine.",
+    help="With --spaces: modes to tune for, none, my, all, or two of them joined by - for entry and exit; by default "
+    "all nine.",
 )  # fmt: skip
 @shared("mpicc")
 @shared("oversubscribe")

@@ -65,7 +65,7 @@ def sizes(values: Iterable[int | None]) -> Iterator[str]:
 @click.option(
     "--mode",
     metavar="SYNC",
-    help="Print what calls of one mode of synchronisation follow: none, my, all, or two joined by - for entry and exit.",
+    help="Print what calls of one mode of synchronisation take: none, my, all, or two joined by - (entry-exit).",
 )
 @json_option
 def show(table: str, ranks: str | None, rules: bool, mode: str | None, as_json: bool) -> None:

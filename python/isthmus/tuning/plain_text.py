@@ -88,8 +88,8 @@ def parse_plain(text: str, file: str) -> DecisionTable:
     lines = enumerate(text.split("\n"), 1)
     number, first = next(lines)
     if first not in (f"{HEAD}{VERSION}", f"{HEAD}{WITH_MODES}"):
-        words = f"this Isthmus reads '{HEAD}{VERSION}' and '{HEAD}{WITH_MODES}'"
-        raise ParseError(file, 1, None, f"is {shown(first)}: {words}")
+        known = f"this Isthmus reads '{HEAD}{VERSION}' and '{HEAD}{WITH_MODES}'"
+        raise ParseError(file, 1, None, f"is {shown(first)}: {known}")
     about: dict[str, str] = {}
     rows: dict[str, list[Row]] = {}
     modes: dict[str, dict[str, list[Row]]] = {}

@@ -248,14 +248,14 @@ def tune(
 def _without_sync(row: Row) -> Row:
     """The calls that follow a row of a mode say it by themselves."""
 
-    def plain(choice: Choice | None) -> Choice | None:
-        if choice is None:
-            return None
+    def plain(choice: Choice) -> Choice:
         return Choice(choice.name, {key: value for key, value in choice.options.items() if key != "sync"})
 
-    return replace(
-        row, points=tuple(replace(p, choice=plain(p.choice), runner_up=plain(p.runner_up)) for p in row.points)
-    )
+    points = [
+        replace(p, choice=plain(p.choice), runner_up=None if p.runner_up is None else plain(p.runner_up))
+        for p in row.points
+    ]
+    return replace(row, points=tuple(points))
 
 
 def _model(machine: Machine | Level, ranks: int, placement: Allocation | Placement | ArrayLike | None) -> str:
