@@ -14,14 +14,6 @@
 namespace isthmus::runtime {
 namespace {
 
-constexpr std::uint32_t word_lines = 64;
-constexpr std::uint32_t scratch_lines = BoardPlaces::lines - word_lines;
-constexpr std::uint32_t words_of_line = BoardPlaces::line / sizeof(std::uint64_t);
-
-std::uint32_t lines_of(std::uint64_t items, std::uint64_t each) {
-  return static_cast<std::uint32_t>((items + each - 1) / each);
-}
-
 template <class T, class F>
 auto of_each(const std::vector<T>& items, const F& f) {
   std::vector<decltype(f(items[0]))> out;
@@ -69,23 +61,13 @@ bool serves(const Recipe& recipe, const isthmus_call& call, std::uint32_t decisi
 
 Recipe::~Recipe() = default;
 
-std::uint32_t Lines::take(std::uint32_t lines, std::uint64_t number, std::uint64_t& before) {
-  if (next_ + lines > count()) next_ = 0;
-  const std::uint32_t first = std::exchange(next_, next_ + lines);
-  for (std::uint32_t i = first; i < first + lines; ++i) before = std::max(before, std::exchange(last_[i], number));
-  return first;
-}
-
 Board::Board(const Segments& segments, isthmus_team& team, const std::vector<Rank>& in_space, std::uint32_t number)
-    : rank_(team.rank),
-      begins_(of_each(in_space, [&](Rank r) { return segments.begin(r); })),
-      places_(of_each(in_space, [&](Rank r) { return &segments.board(r, number); })),
+    : places_(of_each(in_space, [&](Rank r) { return &segments.board(r, number); })),
       entered_flags_(of_each(places_, [](BoardPlaces* one) -> MeetingFlag* { return one->entered; })),
       ended_flags_(of_each(places_, [](BoardPlaces* one) -> MeetingFlag* { return one->ended; })),
-      words_(word_lines),
-      scratch_(scratch_lines),
-      entered(entered_flags_, rank_),
-      ended(ended_flags_, rank_) {}
+      words(of_each(in_space, [&](Rank r) { return segments.begin(r); }), places_, team.rank),
+      entered(entered_flags_, team.rank),
+      ended(ended_flags_, team.rank) {}
 
 Board::~Board() = default;
 
@@ -139,7 +121,7 @@ std::string Board::plan_by(Recipe& recipe, const std::string& algorithm, schedul
   const isthmus_call& call = recipe.call;
   schedule::CollectiveCall asked;
   asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
-  asked.rank = rank_;
+  asked.rank = rank();
   asked.ranks = ranks();
   asked.root = call.root;
   asked.bytes = call.count;
@@ -153,9 +135,9 @@ std::string Board::plan_by(Recipe& recipe, const std::string& algorithm, schedul
     const Choice choice = read_choice(algorithm);
     DirectProgram made;
     if (call.count > 0) made = direct_program(asked, algorithm_of(asked.kind, choice, 1), how);
-    if (made.words > word_lines * words_of_line || made.scratch > scratch_lines * BoardPlaces::line)
+    if (made.words > words.most_words() || made.scratch > words.most_scratch())
       return message("it needs ", made.words, " words and ", made.scratch, " bytes of scratch, there are ",
-                     word_lines * words_of_line, " and ", scratch_lines * BoardPlaces::line);
+                     words.most_words(), " and ", words.most_scratch());
     recipe.direct = std::move(made);
     return "";
   } catch (const InvalidInput& error) {  // by messages, which say the same where it is no matter of accesses
@@ -180,32 +162,6 @@ std::optional<Rank> Board::who_left(std::uint64_t number) const {
     if (last != 0 && last - 1 < number) return r;
   }
   return std::nullopt;
-}
-
-Board::Places Board::places(const DirectProgram& program) {
-  Places out;
-  if (program.words == 0 && program.scratch == 0) return out;
-  out.number = ++numbers_;
-  BoardPlaces& own = *places_[rank_];
-  const std::uint32_t words = words_.take(lines_of(program.words, words_of_line), out.number, out.before);
-  const std::uint32_t scratch = scratch_.take(lines_of(program.scratch, BoardPlaces::line), out.number, out.before);
-  out.words = own.room + words * BoardPlaces::line;
-  out.scratch = own.room + (word_lines + scratch) * BoardPlaces::line;
-  return out;
-}
-
-bool Board::are_free(const Places& places) {
-  if (places.before <= least_over_) return true;
-  std::uint64_t least = ~std::uint64_t{0};
-  for (BoardPlaces* const one : places_) least = std::min(least, one->over.load(std::memory_order_acquire));
-  least_over_ = least;
-  return places.before <= least_over_;
-}
-
-void Board::give_back(const Places& places) {
-  if (places.number == 0) return;
-  over_.pass(places.number);
-  places_[rank_]->over.store(over_.reached(), std::memory_order_release);
 }
 
 }  // namespace isthmus::runtime

@@ -30,32 +30,31 @@ bool Direct::go_on() {
   if (begun_) {
     progress(*this);
   } else {
-    if (!board_.are_free(places_)) return false;
+    if (!board_.words.are_free(places_)) return false;
     begin();
   }
   if (execution_.status() == Status::in_progress) return false;
-  board_.give_back(places_);
+  board_.words.give_back(places_);
   return true;
 }
 
 bool Direct::send(Rank to, const Key& key, const std::byte*, std::size_t, Token) {
   maybe_delay();
-  board_.word(to, places_, key.tag).store(places_.number, std::memory_order_release);
+  board_.words.tell(to, places_, key.tag);
   return true;
 }
 
 bool Direct::recv(Rank, const Key& key, std::byte*, std::size_t, Token token) {
   maybe_delay();
-  std::atomic<std::uint64_t>& word = board_.word(board_.rank(), places_, key.tag);
-  if (word.load(std::memory_order_acquire) == places_.number) return true;
-  awaited_.push_back({&word, token});
+  if (BoardWords::hears(places_, key.tag)) return true;
+  awaited_.push_back({key.tag, token});
   return false;
 }
 
 std::size_t Direct::poll(Token* ended, std::size_t most) {
   std::size_t found = 0;
   for (std::size_t i = 0; i < awaited_.size() && found < most;) {
-    if (awaited_[i].word->load(std::memory_order_acquire) != places_.number) {
+    if (!BoardWords::hears(places_, awaited_[i].word)) {
       ++i;
       continue;
     }

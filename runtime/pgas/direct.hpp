@@ -17,7 +17,7 @@ class Direct final : private Transport {
   Direct(Board& board, Recipe& recipe);
 
   /// Takes its places: all ranks do so in the order in which they begin collectives.
-  void reserve() { places_ = board_.places(*recipe_.direct); }
+  void reserve() { places_ = board_.words.take(recipe_.direct->words, recipe_.direct->scratch); }
   void start(const std::byte* input, std::byte* output);
   /// Whether it has ended.
   bool go_on();
@@ -26,7 +26,7 @@ class Direct final : private Transport {
 
  private:
   struct Awaited {
-    std::atomic<std::uint64_t>* word;
+    std::uint32_t word;
     Token token;
   };
 
@@ -40,7 +40,7 @@ class Direct final : private Transport {
   Board& board_;
   Recipe& recipe_;
   Execution execution_;
-  Board::Places places_;
+  BoardWords::Places places_;
   std::vector<Awaited> awaited_;
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;

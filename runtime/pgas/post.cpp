@@ -74,37 +74,19 @@ std::uint32_t Post::keep(Bulk bulk, std::size_t count) {
   if (spare_bulks_.empty()) {
     spare_bulks_.push_back(static_cast<std::uint32_t>(bulks_.size()));
     bulks_.emplace_back();
-    sent_.emplace_back();
   }
   const std::uint32_t number = spare_bulks_.back();
   spare_bulks_.pop_back();
   bulk.pieces = static_cast<std::uint32_t>((count - 1) / far_.most() + 1);
   bulks_[number] = bulk;
-  sent_[number] = {};
   ++going_;
   return number;
 }
 
 void Post::send_bulk(Rank to, Tag tag, const std::byte* bytes, std::size_t count, Bulk bulk) {
   const std::uint32_t number = keep(bulk, count);
-  sent_[number] = {to, count};
-  peers_[to].later.push_back({tag, bytes, count, number});
-  begin(to);
-}
-
-void Post::begin(Rank to) {
-  Peer& peer = peers_[to];
-  const auto may = [&] {
-    const std::uint64_t next = peer.later.front().count;
-    return !far_.is_network() || peer.going + next <= std::max(most_going, 2 * next);
-  };
-  for (; !peer.later.empty() && may(); peer.later.pop_front()) {
-    const Later& one = peer.later.front();
-    peer.going += one.count;
-    for (std::size_t at = 0; at < one.count; at += far_.most())
-      far_.listener_sends(to, one.tag, one.bytes + at, std::min<std::size_t>(far_.most(), one.count - at),
-                          token(Kind::bulk, one.number));
-  }
+  for (std::size_t at = 0; at < count; at += far_.most())
+    far_.listener_sends(to, tag, bytes + at, std::min<std::size_t>(far_.most(), count - at), token(Kind::bulk, number));
 }
 
 void Post::receive_bulk(Rank from, Tag tag, std::byte* bytes, std::size_t count, Bulk bulk) {
@@ -163,10 +145,6 @@ bool Post::go_on(bool looks) {
   // Whoever takes them sends, and does not look.
   for (const std::uint32_t number : finished_) {
     const Bulk bulk = bulks_[number];
-    if (const Sent& sent = sent_[number]; sent.to != MpiTransport::nobody) {
-      peers_[sent.to].going -= sent.bytes;
-      begin(sent.to);
-    }
     spare_bulks_.push_back(number);
     --going_;
     if (bulk.space < receivers_.size() && receivers_[bulk.space] != nullptr) receivers_[bulk.space]->ended(bulk);

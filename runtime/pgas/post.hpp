@@ -84,18 +84,10 @@ class Post final : public MpiTransport::Listener {
 
  private:
   enum class Kind : std::uint64_t { in, out, bulk };
-  struct Later {
-    Tag tag;
-    const std::byte* bytes;
-    std::size_t count;
-    std::uint32_t number;
-  };
   struct Peer {
     std::uint32_t sent = 0, taken = 0;  ///< letters
     std::uint32_t credit = most_credit;
     std::uint32_t owed = 0;
-    std::uint64_t going = 0;  ///< bytes that go by themselves,
-    std::deque<Later> later;  ///< and those after them
   };
 
   static std::uint64_t token(Kind kind, std::uint64_t number) {
@@ -109,15 +101,9 @@ class Post final : public MpiTransport::Listener {
   bool came(std::uint32_t number);
   void take(std::uint32_t number);
   std::uint32_t keep(Bulk bulk, std::size_t count);
-  /// Begins what goes by itself as far as it should be under way at once.
-  void begin(Rank to);
 
   static constexpr std::uint32_t most_credit = 64, listeners = 8;
   static constexpr std::size_t usual_room = 8192;
-  /// Bytes to a rank that go by themselves at once over a network, or two messages. Where all ranks of four hosts put
-  /// eight of 256 KiB to every other one, more than that take a sixth longer with Open MPI over TCP; less than that
-  /// leave the link idle between two of them.
-  static constexpr std::uint64_t most_going = 1 << 20;
 
   MpiTransport& far_;
   std::size_t room_;
@@ -128,11 +114,6 @@ class Post final : public MpiTransport::Listener {
   std::vector<std::uint32_t> early_;    // one before them has not arrived
   std::uint32_t listening_ = 0, filled_ = 0, going_ = 0;
   std::deque<Bulk> bulks_;
-  struct Sent {
-    Rank to = MpiTransport::nobody;  ///< nobody: it is received
-    std::uint64_t bytes = 0;
-  };
-  std::vector<Sent> sent_;  // by number of a bulk
   std::vector<std::uint32_t> spare_bulks_, finished_;
   std::vector<Receiver*> receivers_;
   Rank awaits_ = MpiTransport::nobody;

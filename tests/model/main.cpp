@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     else if (word.starts_with("switches="))
       std::from_chars(word.data() + 9, word.data() + word.size(), limits.switches);
     else
-      for (const Part& part : {rings(), inboxes(), barriers(), meetings(), locks(), worlds(), accesses()})
+      for (const Part& part : {rings(), inboxes(), barriers(), meetings(), boards(), locks(), worlds(), accesses()})
         if (word == part.name) wrong += wrong_in(part, limits, larger);
   }
   return wrong == 0 ? 0 : 1;

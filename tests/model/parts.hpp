@@ -28,6 +28,7 @@ Part rings();
 Part inboxes();
 Part barriers();
 Part meetings();
+Part boards();
 Part locks();
 Part worlds();
 Part accesses();

@@ -311,11 +311,14 @@ class _Search:
             left = self.seconds - self.passed
             first = self._fewest(wanted) < _FIRST
             remaining = max(1, _FIRST - self._fewest(wanted)) if first else max(1, ENOUGH + 2 - number)
+            if number > 0 and left < start:
+                break  # every run adds a launch
+            left = max(left, start)
             share = 0.45 * left / remaining if first else left / max(remaining, 1)
             plan = wanted if first else {case: self._good(case, of) for case, of in wanted.items()}
             plan = {case: of for case, of in plan.items() if of}
-            if not plan or left < start:
-                break
+            if not plan:
+                break  # nothing is open
             if self.progress:
                 what = "every algorithm" if first else "the fastest"
                 self.progress(min(self.passed / self.seconds, 1.0), what)
