@@ -1,5 +1,5 @@
 /* Who carries out the next collective of a kind and size. At the beginning Isthmus and the MPI library take turns and
- * are timed; afterwards some of 2,048 calls are. The turn depends on the number of the call on its communicator alone,
+ * are timed; afterwards some of 4,096 calls are, and at first some sooner. The turn depends on the number of the call on its communicator alone,
  * so that all ranks take the same one; at times all of them agree whether the MPI library's own is faster. Turns last
  * for several calls, and the first ones of a turn are not timed: whoever is called after the other finds caches that
  * hold nothing of its own, which took the MPI library's alltoall of 64 KiB from 8.3 to 13.7 us. */
@@ -10,7 +10,7 @@
 
 #include "interpose.h"
 
-enum { QUIET = 16, FIRST = 128, TURN = 32, WARM = 16, PERIOD = 4096, KEPT = 64, BY_MEDIANS = 4 /* periods */ };
+enum { QUIET = 16, FIRST = 128, TURN = 32, WARM = 16, PERIOD = 4096, SOON = 1024, KEPT = 64 };
 
 struct tally {
   uint32_t calls;
@@ -47,24 +47,28 @@ struct tally* tally_of(struct communicator* c, enum collective kind, int size_cl
 void tally_free(struct tally* t) { free(t); }
 
 struct tally_turn tally_turn(struct tally* t) {
-  const uint32_t call = t->calls++, period = call / PERIOD;
-  struct tally_turn turn = {.who = t->theirs ? THEIRS : OURS};
-  if (call >= QUIET && call < QUIET + FIRST) {
+  const uint32_t call = t->calls++;
+  struct tally_turn turn = {.who = t->theirs ? THEIRS : OURS, .decides = call == QUIET + FIRST};
+  if (call < SOON) {
+    if (call < QUIET || call >= QUIET + FIRST) return turn;
     /* Half a turn of ours, which follows ours, then whole ones. */
     const uint32_t at = call - QUIET + TURN / 2;
     turn.who = at / TURN % 2 ? THEIRS : OURS;
     turn.compared = true;
     turn.timed = at < TURN || at % TURN >= WARM;
-  } else if (period > 0 && call % PERIOD < 2 * TURN) {
+    return turn;
+  }
+  /* At the 1,024th call, the 2,048th and each 4,096th. */
+  const uint32_t period = call / PERIOD;
+  const uint32_t at = period > 0 ? call % PERIOD : call % SOON + (call >= 3 * SOON ? SOON : 0);
+  if (at < 2 * TURN) {
     /* In each order as often: neither always comes behind the other. */
-    const uint32_t at = call % PERIOD;
-    turn.who = (at / TURN + period) % 2 ? THEIRS : OURS;
+    turn.who = (at / TURN + call / SOON + period) % 2 ? THEIRS : OURS;
     turn.compared = true;
     turn.timed = at % TURN >= WARM;
   }
-  /* After the first comparisons, and each time that they have doubled. */
-  const bool doubled = period > 0 && (period & (period - 1)) == 0;
-  turn.decides = call == QUIET + FIRST || (doubled && call % PERIOD == 2 * TURN);
+  /* Each time that the comparisons have doubled. */
+  turn.decides = at == 2 * TURN && (period & (period - 1)) == 0;
   return turn;
 }
 
@@ -102,7 +106,7 @@ void tally_decide(struct tally* t, MPI_Comm comm) {
   double mine[2], all[2], middle[2], unused;
   interval(t, OURS, &mine[0], &middle[0], &unused);
   interval(t, THEIRS, &unused, &middle[1], &mine[1]);
-  if (t->calls / PERIOD >= BY_MEDIANS) memcpy(mine, middle, sizeof mine);
+  if (t->calls > 2 * SOON) memcpy(mine, middle, sizeof mine);
   PMPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_SUM, comm);
   t->theirs = 1.02 * all[1] < all[0];
 }

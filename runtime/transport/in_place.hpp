@@ -26,8 +26,9 @@ class InPlace {
 
   /// Messages to and from one peer.
   struct Traffic {
-    std::array<std::uint32_t, sizes> sent{}, received{};
-    std::uint32_t asked = 0;  ///< bits by size
+    std::array<std::uint32_t, sizes> sent{};
+    std::array<std::array<std::uint32_t, sizes>, 2> received{};  ///< copied, and taken as they come
+    std::uint32_t asked = 0;                                     ///< bits by size
   };
 
   /// Whether copies of this message are to be timed, the n-th one: at first all, then some.
@@ -47,7 +48,7 @@ class InPlace {
   /// from their number, so that two ranks that exchange messages try at the same time.
   [[nodiscard]] bool asks(const Traffic& traffic, std::size_t count, bool taken) const {
     if (refused_) return false;
-    const std::uint32_t size = size_of(count), n = traffic.received[size];
+    const std::uint32_t size = size_of(count), n = traffic.received[taken ? 1 : 0][size];
     if (n < first) return (n / tries & 1) != 0;
     return better(count, taken) != (n % period < tries);
   }

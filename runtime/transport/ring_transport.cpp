@@ -236,7 +236,7 @@ bool RingTransport::deliver_first(Rank from, Peer& other, const Cell& cell, cons
   if (!open_bulk(other.bulk_in, from, rank_)) return false;
   const std::size_t count = receive.count;
   const bool may = asks_ && cell.elsewhere.number() == might_stay, taken = receive.token.take != nullptr;
-  const bool times = may && InPlace::times(other.traffic.received[InPlace::size_of(count)]);
+  const bool times = may && InPlace::times(other.traffic.received[taken ? 1 : 0][InPlace::size_of(count)]);
   const std::uint64_t since = times ? Faster::now() : 0;
   deliver(receive, other.bulk_in.at(cell.elsewhere.address), 0, count);
   if (times) in_place_.copied_out(count, taken, Faster::now() - since);
@@ -249,7 +249,7 @@ bool RingTransport::deliver_first(Rank from, Peer& other, const Cell& cell, cons
 void RingTransport::ask(Peer& other, std::size_t count, bool taken) {
   InPlace::Traffic& traffic = other.traffic;
   const std::uint32_t size = InPlace::size_of(count), bit = 1U << size;
-  ++traffic.received[size];
+  ++traffic.received[taken ? 1 : 0][size];
   const std::uint32_t asked = in_place_.asks(traffic, count, taken) ? traffic.asked | bit : traffic.asked & ~bit;
   if (asked != traffic.asked) other.in.ask(traffic.asked = asked);
 }

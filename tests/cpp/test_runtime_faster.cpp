@@ -110,7 +110,7 @@ TEST_CASE("one copy is asked for where it takes less than two, and where it come
       if (asked) here.fetched(bytes, false, fetch_ns);
       else here.copied_out(bytes, false, 2000);
       found += asked ? 1 : 0;
-      ++traffic.received[size];
+      ++traffic.received[0][size];
       asked = here.asks(traffic, bytes, false);
     }
     return found;
@@ -119,9 +119,11 @@ TEST_CASE("one copy is asked for where it takes less than two, and where it come
   CHECK(stay(10000, 3000) > 9800);
   CHECK(stay(20000, 4000) < 6000);  // tried now and then
   CHECK(stay(20000, 1000) > 14000);
-  // Of bytes that somebody takes nothing is known, nor of other sizes.
+  // Of bytes that somebody takes nothing is known, nor of other sizes: they have tries of their own.
   CHECK(!here.asks(traffic, bytes, true));
   CHECK(!here.asks(traffic, 8 << 10, false));
+  traffic.received[1][size] = 40;
+  CHECK(here.asks(traffic, bytes, true));
   here.refused();
   CHECK(stay(1000, 1000) == 0);
 }
