@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 64, MOST_ROUNDS = 64, BETWEEN = 8, MOST_CALLS = 8192 };
+enum { MOST = 512, MOST_ROUNDS = 64, BETWEEN = 8, MOST_CALLS = 8192 };
 static const double HOPELESS = 1.5;
 
 static isthmus_team* team;

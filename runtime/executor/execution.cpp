@@ -41,12 +41,17 @@ std::vector<bool> awaited_in(const Program& program) {
   return awaited;
 }
 
-/// Whether it both sends and receives.
+/// Whether a rank sends to this one and receives from it: it will be there, as it waits, too. A rank within a tree or a
+/// chain passes on what it gets, and should not wait for those behind it.
 bool exchanges_in(const Program& program) {
-  const auto any = [&](OpKind kind) {
-    return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& s) { return s.kind == kind; });
-  };
-  return any(OpKind::send) && any(OpKind::recv);
+  std::vector<std::uint32_t> sent;
+  for (const Step& step : program.steps) {
+    if (step.kind == OpKind::send) sent.push_back(step.peer);
+  }
+  std::sort(sent.begin(), sent.end());
+  return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+    return step.kind == OpKind::recv && std::binary_search(sent.begin(), sent.end(), step.peer);
+  });
 }
 
 }  // namespace

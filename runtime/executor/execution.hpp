@@ -89,7 +89,7 @@ class Execution {
   const Program& program_;
   std::vector<std::uint32_t> needs_;
   std::vector<bool> awaited_;         // of a receive: whether another step than a reduction or a copy waits for it
-  bool exchanges_;                    // sends and receives
+  bool exchanges_;                    // with a rank to which it sends and from which it receives
   std::vector<std::uint32_t> ready_;  // every step once, in the order in which they became ready
   std::size_t next_ = 0, end_ = 0;    // of ready_
   std::size_t left_ = 0;              // steps that have not ended

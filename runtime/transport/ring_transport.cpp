@@ -209,7 +209,7 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
       put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}});
       return true;
     case Fetched::refused:
-      if (may) in_place_.refused();
+      if (may) ask_for_none();
       // What is refused is known only now; what waits for the message before it would be timed with that one.
       other.incoming.push({receive, 0, in_pieces && other.incoming.empty() ? since : 0});
       activate(from);
@@ -252,6 +252,14 @@ void RingTransport::ask(Peer& other, std::size_t count, bool taken) {
   ++traffic.received[taken ? 1 : 0][size];
   const std::uint32_t asked = in_place_.asks(traffic, count, taken) ? traffic.asked | bit : traffic.asked & ~bit;
   if (asked != traffic.asked) other.in.ask(traffic.asked = asked);
+}
+
+/// Bytes cannot be taken from where they are: that is not asked for any more.
+void RingTransport::ask_for_none() {
+  in_place_.refused();
+  for (Peer& other : peers_) {
+    if (other.traffic.asked != 0) other.in.ask(other.traffic.asked = 0);
+  }
 }
 
 bool RingTransport::keep_first(Rank from, Peer& other, const Cell& cell) {

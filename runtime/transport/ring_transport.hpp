@@ -98,6 +98,7 @@ class RingTransport : public Transport {
     return count > InPlace::least && count <= BulkRing::most(bulk_) && asks_ && peer != rank_ && waits_for_exchange();
   }
   void ask(Peer& peer, std::size_t count, bool taken);
+  void ask_for_none();
   bool put(Rank to, Peer& peer, const Late& parcel);
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);

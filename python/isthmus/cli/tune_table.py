@@ -93,20 +93,30 @@ def show_decisions(table: str, decisions: Decisions, at: list[int] | None, rules
     if at is None:
         if not isinstance(decisions, DecisionTable):
             raise InvalidInput(f"{table} holds for any number of ranks: choose some with --ranks")
-        at = sorted({row.ranks for rows in decisions.rows.values() for row in rows})
+        at = sorted({row.ranks for _, _, row, _ in decisions.entries()})
+    modes = decisions.modes if isinstance(decisions, DecisionTable) else {}
+    # By mode where there are any; the first ones are those of calls that name none.
+    sources: list[tuple[str, str, Decisions]] = [(kind, "", decisions) for kind in decisions.collectives]
+    if isinstance(decisions, DecisionTable):
+        sources += [(kind, mode, decisions.of_mode(mode)) for kind, by_mode in modes.items() for mode in by_mode]
     found = [
-        (kind, count, rule.bytes, rule.choice)
-        for kind in decisions.collectives
+        (kind, mode, count, rule.bytes, rule.choice)
+        for kind, mode, source in sources
         for count in at
-        for rule in decisions.rules(kind, count)
+        for rule in source.rules(kind, count)
     ]
     if as_json:
-        keys = ("collective", "ranks", "bytes", "algorithm")
-        print_json([dict(zip(keys, (*row[:3], str(row[3])), strict=True)) for row in found])
+        keys = ("collective", *(["sync"] if modes else []), "ranks", "bytes", "algorithm")
+        values = [(kind, *([mode] if modes else []), *more, str(choice)) for kind, mode, *more, choice in found]
+        print_json([dict(zip(keys, row, strict=True)) for row in values])
         return
-    starts = sizes(row[2] for row in found)
-    rows = [(kind, count, start, choice) for (kind, count, _, choice), start in zip(found, starts, strict=True)]
-    print_table(("collective", "ranks", "from", "algorithm"), rows, right=("ranks", "from"))
+    starts = sizes(row[3] for row in found)
+    rows = [
+        (kind, *([mode] if modes else []), count, start, choice)
+        for (kind, mode, count, _, choice), start in zip(found, starts, strict=True)
+    ]
+    columns = ("collective", *(["sync"] if modes else []), "ranks", "from", "algorithm")
+    print_table(columns, rows, right=("ranks", "from"))
 
 
 def _print_points(table: object) -> None:
@@ -239,7 +249,10 @@ def validate(table: str, machine: str, model: str, most_ranks: int | None, as_js
     from .inputs import parse_level
 
     where = parse_level(machine) or load(machine)
-    checks = validated(DecisionTable.load(table), where, most_ranks=most_ranks, model=model)
+    given = DecisionTable.load(table)
+    checks = validated(given, where, most_ranks=most_ranks, model=model)
+    if given.modes:
+        click.echo("isthmus: rows of modes of synchronisation are not checked", err=True)
     if as_json:
         rows = [{**vars(c), "choice": str(c.choice), "best": str(c.best), "drift": c.drift} for c in checks]
         print_json({"summary": summary(checks), "decisions": rows})

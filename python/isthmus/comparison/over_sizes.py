@@ -192,11 +192,15 @@ def _of_pieces(sizes: Sequence[int], rows: Sequence[Sequence[At]], names: Sequen
         if at.error is not None
     ]
     if not inexact:
-        return f"{said}, and of pieces that are the same and that ranks begin alike to the picosecond one"
+        return (
+            f"{said}, and of pieces that are the same and that ranks begin alike to the picosecond one: times are near "
+            "those of the whole, not equal to them"
+        )
     error, size, name = max(inexact)
     return (
         f"{said}, and some stand for others that ranks begin otherwise and whose times scatter around the same mean: "
-        f"this may change times by up to {percent(error, 2)} ({name}, {size:,} ranks), with 95 % confidence"
+        f"this may change times by up to {percent(error, 2)} ({name}, {size:,} ranks), with 95 % confidence, beside "
+        "what pieces one after the other differ from the whole"
     )
 
 

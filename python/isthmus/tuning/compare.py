@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
@@ -66,6 +66,21 @@ def differences(first: Decisions, second: Decisions, ranks: Iterable[int] | None
         at = ranks if ranks is not None else {row.ranks for table in tables for row in table.rows.get(kind, ())}
         for count in sorted(set(at)):
             out += _between(kind, count, first, second)
+    if isinstance(first, DecisionTable) and isinstance(second, DecisionTable):
+        out += _of_modes(first, second, ranks)
+    return out
+
+
+def _of_modes(first: DecisionTable, second: DecisionTable, ranks: Iterable[int] | None) -> list[Difference]:
+    """Differences of calls that name a mode of synchronisation for which one of the tables has rows."""
+    out = []
+    for kind in dict.fromkeys((*first.modes, *second.modes)):
+        for mode in dict.fromkeys((*first.modes.get(kind, {}), *second.modes.get(kind, {}))):
+            sides = [table.of_mode(mode) for table in (first, second)]
+            at = ranks if ranks is not None else {row.ranks for side in sides for row in side.rows.get(kind, ())}
+            for count in sorted(set(at)):
+                found = _between(kind, count, *sides)
+                out += [replace(one, collective=f"{kind} with sync={mode}") for one in found]
     return out
 
 

@@ -47,7 +47,7 @@ def _sweep(found: Sweep, decimal: bool) -> list[str]:
         )
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     right = (True, False, True, False, True, True)
-    lines = [f"{found.collective} on {ranks} ranks"]
+    lines = [f"{found.collective} on {ranks} ranks{f', sync={found.mode}' if found.mode else ''}"]
     for row in rows:
         cells = (
             cell.rjust(width) if to_right else cell.ljust(width)

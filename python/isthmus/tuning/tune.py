@@ -234,6 +234,7 @@ def tune(
             )
     finally:
         report.close()
+    sweeps = [replace(found, mode=mode) for found, (_, mode) in zip(sweeps, of_task, strict=True)]
     rows: dict[str, list[Row]] = {}
     by_mode: dict[str, dict[str, list[Row]]] = {}
     for (kind, mode), found in zip(of_task, sweeps, strict=True):

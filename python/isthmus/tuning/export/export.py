@@ -206,6 +206,9 @@ def export(
     given = None if ranks is None else tuple(sorted(set(ranks)))
     write: Callable[[Decisions, Request], Export] = module.write
     made = write(decisions, Request(match[2] or "", predict, given, options, guard))
+    if match[1] != "isthmus" and isinstance(decisions, DecisionTable) and decisions.modes:
+        words = "rows of modes of synchronisation are left out: calls of MPI name none"
+        made = replace(made, notes=[*made.notes, words])
     if guard is None and match[1] not in ("openmpi-han", "isthmus") and not _was_compared(decisions, target):
         made = replace(made, notes=[*made.notes, _timed_with(decisions, target) or UNGUARDED])
     if any(loss.wanted.parts[1] for loss in made.losses):

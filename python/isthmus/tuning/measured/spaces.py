@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ RADICES = (3, 4, 8)
 SEGMENTS = (8192, 65536)
 #: Launches of every candidate; those of what is left after them are as many as time allows, up to ``_MOST`` in a run.
 _FIRST, _MOST = 2, 25
+#: Bytes of a block.
+_LARGEST = 1 << 30
 #: What is no more than this slower than the default is timed again, as many as ``_KEPT`` of a case.
 _NEAR, _KEPT = 0.05, 3
 #: What gains less is not worth a rule.
@@ -190,8 +193,10 @@ def tune_spaces(
         if mode not in MODES:
             raise InvalidInput(f"mode {mode!r}: must be one of {', '.join(MODES)}")
     tried = sorted(set(sizes))
-    if not tried or tried[0] < 1:
-        raise InvalidInput("sizes to tune: must be bytes from 1")
+    if not tried or tried[0] < 1 or tried[-1] > _LARGEST:
+        raise InvalidInput(f"sizes to tune: must be bytes from 1 to {_LARGEST}")
+    if not seconds > 0:
+        raise InvalidInput(f"time {seconds:g} s: must be more than 0")
     launcher = Launcher.parse(launch)
     own = os.path.basename(launcher.words[0]) == "isthmus" and launcher.words[1:2] == ("run",)
     program = spaces_program(None if own else launcher.mpi(mpicc), say)
@@ -288,6 +293,7 @@ class _Search:
                 raise InvalidInput(
                     f"{folder} holds another tuning of spaces: --force starts again, the command of that one adds to it"
                 )
+        self._is_new = not stated.is_file()
         folder.mkdir(exist_ok=True)
         write_atomically(stated, words)
 
@@ -297,7 +303,12 @@ class _Search:
 
     def begin(self) -> None:
         """Find out how many ranks there are, and take what earlier runs measured."""
-        self._launch([], "start", 0.0)
+        try:
+            self._launch([], "start", 0.0)
+        except BaseException:
+            if self._is_new:  # nothing is known that another command would have to add to
+                shutil.rmtree(self.folder, ignore_errors=True)
+            raise
         for journal in sorted(self.folder.glob("launch-*.journal")):
             plan = journal.with_suffix(".plan")
             if plan.is_file():

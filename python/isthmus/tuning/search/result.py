@@ -73,6 +73,8 @@ class Sweep(Tabular):
         Lower bound of all algorithms, seconds; if pairs of ranks differ, with the fastest parameters of the machine.
     wall : float
         Wall-clock time of the sweep, seconds.
+    mode : str
+        Of synchronisation; empty: that of MPI.
     """
 
     collective: str
@@ -83,6 +85,7 @@ class Sweep(Tabular):
     source: NDArray[np.uint8]
     bound: NDArray[np.float64]
     wall: float
+    mode: str = ""
 
     def frame(self) -> dict[str, NDArray[np.generic]]:
         """Return one row per candidate and size: collective, ranks, bytes, algorithm, seconds, source, bound."""
