@@ -9,8 +9,8 @@
  *     case KIND ENTER LEAVE BYTES ALGORITHM ...
  *
  * KIND is bcast, scatter, gather, allgather or alltoall, ENTER and LEAVE are none, my or all, and the algorithm `-` is
- * what the library takes by itself, `=` what it takes by the table. Where ranks wait for nothing, there is a barrier every few calls, as in a program,
- * and its time counts. An algorithm that is much slower than the best after two rounds is not timed again.
+ * what the library takes by itself, `=` what it takes by the table. Where ranks wait for nothing, there is a barrier
+ * every few calls, as in a program, and its time counts. An algorithm that is much slower than the best after two rounds is not timed again.
  *
  * The journal: `ranks N near 0|1` (1: all share memory), then of every case and algorithm, by number, the seconds of a
  * call in every round, on the slowest rank, `C A T T T`; none where the library refuses it. Its last line is `end`. */

@@ -119,7 +119,8 @@ enum turn_of series_turn(struct series* s, bool* timed) {
 static uint64_t exposed_now(void) { return exposed.ns + (exposed.since ? now_ns() - exposed.since : 0); }
 
 void sample_begin(struct sample* sample, struct series* s, enum turn_of who, uint64_t ns) {
-  *sample = (struct sample){.series = s, .who = who, .thread = &exposed, .mixed = !s->warm || s->sides->under_way[!who] > 0};
+  const bool mixed = !s->warm || s->sides->under_way[!who] > 0;
+  *sample = (struct sample){.series = s, .who = who, .thread = &exposed, .mixed = mixed};
   sample->others = s->sides->begun[!who];
   /* Times of waits are added at the end. */
   sample->ns = ns - exposed_now();

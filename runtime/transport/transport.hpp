@@ -74,8 +74,7 @@ class Transport {
   void take_turns() { looks_ = 1; }
   [[nodiscard]] bool takes_turns() const { return looks_ == 1; }
 
-  /// Whether the caller does nothing else until what it begins now has ended, and whether ranks exchange messages in
-  /// it.
+  /// Whether the caller does nothing else until what it begins now has ended, and whether that is an exchange.
   void wait_for(bool waits) { kind_.waits = waits; }
   void exchange(bool exchanges) { kind_.exchanges = exchanges; }
   /// That is said to another transport, of which this one is a part.
