@@ -12,6 +12,7 @@ import pytest
 import mpi_programs
 from isthmus.measuring.programs import mpi_program, node_program, sources
 from isthmus.measuring.samples import Item, read_journal
+from isthmus.mpi.build import folder_of
 from isthmus.mpi.launcher import Launcher, captured
 from probe_runs import measured, plan, start, undisturbed
 
@@ -221,6 +222,7 @@ def test_compiles_without_warnings(name: str, tmp_path: Path) -> None:
     flags = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"]
     files = sorted(sources().glob("*.c"))
     assert len(files) > 10
+    flags.append(f"-I{folder_of('libisthmus', 'include/isthmus/isthmus.h') / 'include'}")
     done = subprocess.run(
         [compiler, *flags, "-fsyntax-only", *map(str, files)], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -71,8 +71,8 @@ def test_what_is_faster_between_hosts_is_measured(tmp_path: Path) -> None:
     found, _ = on_hosts(2, str(compiled(str(source), "openmpi", tmp_path)))
     (row,) = found["collectives"]
     assert row["taken"] + sum(row["left"].values()) == 4 * 200
-    assert row["left"]["compared"] == 4 * 24
-    assert row["isthmus"]["calls"] == row["library"]["calls"] == 24
+    assert row["left"]["compared"] == 4 * 64
+    assert row["isthmus"]["calls"] == row["library"]["calls"] == 32
     lost = row["isthmus"]["low"] > 1.02 * row["library"]["high"]
     assert ("the MPI library's own is faster" in row["left"]) or not lost
 

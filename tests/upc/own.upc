@@ -153,6 +153,7 @@ int main(void) {
   int count = 0, turns = 0, i;
   upc_forall (i = 0; i < 6; i++; i) ++turns, count += in_turn(N);
   CHECK(count == N * turns && in_turn(N) == N / THREADS + (MYTHREAD < N % THREADS));
+  upc_barrier; /* Others have read all of `single`. */
   single[MYTHREAD] = -1, five[MYTHREAD * 5 + 3] = 8, five[5 * MYTHREAD] = 9, row[MYTHREAD][3] = 4;
   row[MYTHREAD][4] += row[MYTHREAD][3]++, single[MYTHREAD] -= 3;
   pointers[MYTHREAD] = &single[MYTHREAD];

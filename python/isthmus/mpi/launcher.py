@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,6 +101,9 @@ class Launcher:
             If it is empty, if there is no such program, or if the number of ranks is none.
         """
         words, ranks = parse_launch(text)
+        if words[0] == "isthmus" and executable("isthmus") is None:
+            # Called by its path, in an environment that is not active: the one beside this Python is meant.
+            words = [str(Path(sys.executable).with_name("isthmus")), *words[1:]]
         if executable(words[0]) is None:
             raise InvalidInput(f"--launch {text}: there is no program {words[0]}")
         return cls(tuple(words), ranks)

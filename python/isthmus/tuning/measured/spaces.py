@@ -228,7 +228,9 @@ def candidates(kind: str, ranks: int, bytes: int, near: bool) -> list[Choice]:
 
     Examples
     --------
-    >>> [str(choice) for choice in candidates("gather", 2, 8, True)]
+    >>> [str(choice) for choice in candidates("gather", 2, 8, False)]
+    ['binomial', 'linear_sync']
+    >>> [str(choice) for choice in candidates("gather", 2, 8, True)][:3]
     ['binomial,access=message', 'binomial,access=put', 'binomial,access=get']
     """
     from ...collectives import algorithms, describe
