@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/transport/copying.hpp"
 #include "runtime/transport/delay.hpp"
 #include "runtime/transport/transport.hpp"
 
@@ -105,6 +106,8 @@ struct Ring {
   alignas(64) std::atomic<std::uint64_t> taken{0};  ///< cells, as far as the receiver has told
   /// What the receiver asks for: a bit for each size of messages that are to stay at the sender.
   std::atomic<std::uint32_t> asked{0};
+  /// What its copies take: `Copying::Told`.
+  std::atomic<std::uint64_t> through{0}, past{0};
 
   [[nodiscard]] Cell& at(std::uint64_t number) { return cell[number % cells]; }
   /// What marks of cells of this lap begin with: never that of the lap before, nor that of a cell that is new.
@@ -123,6 +126,9 @@ class RingOut {
   [[nodiscard]] bool is_open() const { return ring_ != nullptr; }
 
   [[nodiscard]] std::uint32_t asked() const { return ring_->asked.load(std::memory_order_relaxed); }
+  [[nodiscard]] Copying::Told told() const {
+    return {ring_->through.load(std::memory_order_relaxed), ring_->past.load(std::memory_order_relaxed)};
+  }
   /// The cell that is passed on next, to be filled; null if so many are not free now.
   [[nodiscard]] Cell* free(std::uint32_t cells = 1) {
     maybe_delay();
@@ -189,6 +195,13 @@ class RingIn {
     else copy_few(to, cell.bytes, count);
   }
   void ask(std::uint32_t bits) { ring_->asked.store(bits, std::memory_order_relaxed); }
+  void tell(const Copying::Told& told) {
+    const auto tell = [](std::atomic<std::uint64_t>& word, std::uint64_t value) {
+      if (word.load(std::memory_order_relaxed) != value) word.store(value, std::memory_order_relaxed);
+    };
+    tell(ring_->through, told.through);
+    tell(ring_->past, told.past);
+  }
   /// The message at which look() was has been read.
   void give_back() {
     maybe_delay();

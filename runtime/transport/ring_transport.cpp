@@ -12,8 +12,8 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t count) {
   if (count > 0) std::memcpy(to, from, count);
 }
 
-/// The number of a message in the ring of bytes that might have stayed where it was.
-constexpr std::uint32_t might_stay = 1;
+/// In the number of what is in the ring of bytes: it might have stayed where it was; it was copied past the caches.
+constexpr std::uint32_t might_stay = 1, went_past = 2;
 
 /// Whether all bytes come with it.
 bool is_whole(Parcel parcel) { return parcel == Parcel::small || parcel == Parcel::bulk; }
@@ -91,20 +91,36 @@ bool RingTransport::put(Rank to, Peer& other, const Late& parcel) {
     return true;
   }
   std::uint64_t address = reinterpret_cast<std::uintptr_t>(parcel.bytes);
-  const bool may = parcel.parcel == Parcel::bulk && parcel.number == might_stay;
+  std::uint32_t number = parcel.number;
   if (parcel.parcel == Parcel::bulk || parcel.parcel == Parcel::piece) {
     if (!open_bulk(other.bulk_out, rank_, to)) return false;
     std::byte* const room = other.bulk_out.room(parcel.bytes, parcel.count, address);
     if (room == nullptr) return false;
-    std::uint64_t since = 0;
-    if (may && InPlace::times(other.traffic.sent[InPlace::size_of(parcel.count)])) since = Faster::now();
-    std::memcpy(room, parcel.bytes, parcel.count);
-    if (since != 0) in_place_.copied_in(parcel.count, Faster::now() - since);
+    if (copy_in(other, parcel, room)) number |= went_past;
   }
   cell->key = parcel.key;
-  cell->elsewhere = Elsewhere::of(address, parcel.count, parcel.number);
+  cell->elsewhere = Elsewhere::of(address, parcel.count, number);
   other.out.pass(parcel.parcel);
   return true;
+}
+
+bool RingTransport::copy_in(Peer& other, const Late& parcel, std::byte* room) {
+  const std::size_t count = parcel.count;
+  if (count <= Copying::least || !Copying::has_choice) {
+    std::memcpy(room, parcel.bytes, count);
+    return false;
+  }
+  const bool may = parcel.parcel == Parcel::bulk && parcel.number == might_stay;
+  const bool asked = may && InPlace::times(other.traffic.sent[InPlace::size_of(count)]);
+  const Copying::Way way = other.copying.next(count, other.out.told());
+  const std::uint64_t since = asked || way.timed ? Faster::now() : 0;
+  if (way.past) copy_past(room, parcel.bytes, count);
+  else std::memcpy(room, parcel.bytes, count);
+  if (since == 0) return way.past;
+  const std::uint64_t took = Faster::now() - since;
+  if (way.timed) other.copying.copied_in(count, way.past, took);
+  if (asked) in_place_.copied_in(count, took);
+  return way.past;
 }
 
 void RingTransport::put_or_wait(Rank to, Peer& other, const Late& parcel) {
@@ -235,14 +251,29 @@ bool RingTransport::deliver_first(Rank from, Peer& other, const Cell& cell, cons
   }
   if (!open_bulk(other.bulk_in, from, rank_)) return false;
   const std::size_t count = receive.count;
-  const bool may = asks_ && cell.elsewhere.number() == might_stay, taken = receive.token.take != nullptr;
+  const bool may = asks_ && (cell.elsewhere.number() & might_stay) != 0, taken = receive.token.take != nullptr;
   const bool times = may && InPlace::times(other.traffic.received[taken ? 1 : 0][InPlace::size_of(count)]);
-  const std::uint64_t since = times ? Faster::now() : 0;
-  deliver(receive, other.bulk_in.at(cell.elsewhere.address), 0, count);
-  if (times) in_place_.copied_out(count, taken, Faster::now() - since);
-  other.bulk_in.give_back(cell.elsewhere.address, count);
+  const std::uint64_t took = copy_out(other, cell, receive, 0, times);
+  if (times) in_place_.copied_out(count, taken, took);
   if (may) ask(other, count, taken);
   return true;
+}
+
+/// What is in the ring of bytes; returns the nanoseconds that its copy took, where it `times` them.
+std::uint64_t RingTransport::copy_out(Peer& other, const Cell& cell, const Posted& receive, std::size_t offset,
+                                      bool times) {
+  const std::size_t count = cell.count();
+  const bool past = (cell.elsewhere.number() & went_past) != 0;
+  const bool compared = Copying::has_choice && count > Copying::least && other.copying.times(count, past);
+  const std::uint64_t since = times || compared ? Faster::now() : 0;
+  deliver(receive, other.bulk_in.at(cell.elsewhere.address), offset, count);
+  const std::uint64_t took = since != 0 ? Faster::now() - since : 0;
+  other.bulk_in.give_back(cell.elsewhere.address, count);
+  if (compared) {
+    other.copying.copied_out(count, past, took);
+    other.in.tell(other.copying.told());
+  }
+  return took;
 }
 
 /// After a message: how the next one of its size is to come.
@@ -278,10 +309,8 @@ bool RingTransport::keep_first(Rank from, Peer& other, const Cell& cell) {
 void RingTransport::take_piece(Rank from, Peer& other, const Cell& cell) {
   if (!open_bulk(other.bulk_in, from, rank_)) return;
   Incoming& message = other.incoming.front();
-  const std::size_t count = cell.count();
-  deliver(message.receive, other.bulk_in.at(cell.elsewhere.address), message.done, count);
-  other.bulk_in.give_back(cell.elsewhere.address, count);
-  message.done += count;
+  copy_out(other, cell, message.receive, message.done, false);
+  message.done += cell.count();
   if (message.done < message.receive.count) return;
   if (message.since != 0) faster_.took(true, message.done, message.receive.token.take != nullptr, message.since);
   ended_.push_back(message.receive.token);

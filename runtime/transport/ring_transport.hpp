@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/transport/copying.hpp"
 #include "runtime/transport/ended.hpp"
 #include "runtime/transport/faster.hpp"
 #include "runtime/transport/in_place.hpp"
@@ -83,6 +84,7 @@ class RingTransport : public Transport {
     Queue<Outgoing> outgoing;
     Queue<Incoming> incoming;
     InPlace::Traffic traffic;
+    Copying copying;
     std::uint32_t owed = 0;  ///< large messages that it has not taken yet
     bool listed = false;     ///< in active_
   };
@@ -100,6 +102,9 @@ class RingTransport : public Transport {
   void ask(Peer& peer, std::size_t count, bool taken);
   void ask_for_none();
   bool put(Rank to, Peer& peer, const Late& parcel);
+  /// Copies into the ring of bytes; true if past the caches.
+  bool copy_in(Peer& peer, const Late& parcel, std::byte* room);
+  std::uint64_t copy_out(Peer& peer, const Cell& cell, const Posted& receive, std::size_t offset, bool times);
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);
   void send_pieces(Rank to, Peer& peer);

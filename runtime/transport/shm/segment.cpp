@@ -16,7 +16,7 @@ namespace isthmus::runtime {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t mark = 0x32304853'4D485349;  // of this layout
+constexpr std::uint64_t mark = 0x33304853'4D485349;  // of this layout
 
 std::uint64_t in_pages(std::uint64_t bytes) { return (bytes + page - 1) / page * page; }
 
