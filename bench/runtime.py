@@ -23,7 +23,7 @@ from pathlib import Path
 from contest import UNDER, add_options, contest, libraries, short
 from host import HERE
 
-LIMITS = ("limit", "limit-one-copy")
+LIMITS = ("limit", "limit-past-caches", "limit-one-copy")
 COLLECTIVES = "barrier,bcast,allreduce,allgather,alltoall,neighbors"
 
 

@@ -90,13 +90,13 @@ class Copying {
  private:
   static constexpr std::uint32_t first = 16, tries = 4;
 
-  /// In exchanges a rank copies in and out one after the other; of a stream both sides copy at the same time. Neither
-  /// is to take longer.
+  /// In exchanges a rank copies in and out one after the other; of a stream both sides copy at the same time: what the
+  /// ones gain has to be more than what the others lose.
   [[nodiscard]] bool is_better(std::uint32_t size, const Told& told) const {
     const auto of = [&](std::uint64_t word) { return static_cast<float>(word >> 16 * size & 65535) / 1024; };
     const float out[2] = {of(told.through), of(told.past)};
     const std::array<float, 2>& in = in_[size];
-    return in[1] + out[1] < 0.95F * (in[0] + out[0]) && std::max(in[1], out[1]) <= std::max(in[0], out[0]);
+    return (in[1] + out[1]) * std::max(in[1], out[1]) < 0.95F * (in[0] + out[0]) * std::max(in[0], out[0]);
   }
   /// The least counts, as what disturbs a copy makes it longer; it is forgotten slowly.
   static void add(float& least_ns, std::size_t count, std::uint64_t ns) {
