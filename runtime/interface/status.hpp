@@ -18,6 +18,9 @@ namespace isthmus::runtime {
 
 /// Keeps the words for isthmus_last_error(); returns the status.
 int failed(int status, std::string_view words);
+/// The same status. Words that tell of ranks, memory or the system get the name of the call before them, unless a call
+/// is named already; `call` may be that of its part in the library, `..._elsewhere`.
+int of_call(int status, std::string_view call);
 
 /// There is no room for what is asked for, in these words.
 class NoMemory : public std::bad_alloc {

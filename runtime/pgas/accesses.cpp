@@ -23,17 +23,20 @@ void fence(isthmus_space& space) {
 template <class F>
 int access_to(isthmus_space* space, const char* call, std::uint32_t rank, std::uint64_t offset, std::size_t bytes,
               isthmus_access access, const F& work) {
-  return guarded_space(space, [&] {
-    require(access == ISTHMUS_RELAXED || access == ISTHMUS_STRICT, call, ": access ", static_cast<int>(access),
-            ": must be ISTHMUS_RELAXED or ISTHMUS_STRICT");
-    char* const at = space->near(call, rank, offset, bytes);
-    require(offset % bytes == 0, call, ": offset ", offset, " is not a multiple of ", bytes);
-    if (at == nullptr) space->outside(call);
-    if (access == ISTHMUS_STRICT) fence(*space);
-    work(at);
-    if (access == ISTHMUS_STRICT) fence(*space);
-    return ISTHMUS_DONE;
-  });
+  return guarded_space(
+      space,
+      [&] {
+        require(access == ISTHMUS_RELAXED || access == ISTHMUS_STRICT, call, ": access ", static_cast<int>(access),
+                ": must be ISTHMUS_RELAXED or ISTHMUS_STRICT");
+        char* const at = space->near(call, rank, offset, bytes);
+        require(offset % bytes == 0, call, ": offset ", offset, " is not a multiple of ", bytes);
+        if (at == nullptr) space->outside(call);
+        if (access == ISTHMUS_STRICT) fence(*space);
+        work(at);
+        if (access == ISTHMUS_STRICT) fence(*space);
+        return ISTHMUS_DONE;
+      },
+      call);
 }
 
 }  // namespace

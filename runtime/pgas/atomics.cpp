@@ -114,27 +114,30 @@ struct Change {
 template <class T>
 int run_far(const Change& one) {
   isthmus_space* const space = one.space;
-  return guarded_space(space, [&] {
-    if (one.rank != space->head.rank) space->outside(one.call);
-    T scratch{};  // whether there is such an operator
-    apply(scratch, one.operation, T{}, &scratch);
-    std::uint64_t operand = bits_of<T>(one.operand);
-    isthmus_atomic_operator operation = one.operation;
-    if (operation == ISTHMUS_ATOMIC_SUBTRACT) {
-      T value{};
-      std::memcpy(&value, one.operand, sizeof value);
-      value = negative(value);
-      operand = bits_of<T>(&value);
-      operation = ISTHMUS_ATOMIC_ADD;
-    }
-    const std::uint64_t expected = bits_of<T>(one.expected);
-    const bool by_message = one.domain != nullptr && !one.domain->windows;
-    const std::uint64_t found =
-        by_message ? space->far->atomic(one.rank, one.offset, one.element, operation, operand, expected)
-                   : space->far->amend(one.rank, one.offset, one.element, operation, operand, expected);
-    if (one.before != nullptr) std::memcpy(one.before, &found, sizeof(T));
-    return ISTHMUS_DONE;
-  });
+  return guarded_space(
+      space,
+      [&] {
+        if (one.rank != space->head.rank) space->outside(one.call);
+        T scratch{};  // whether there is such an operator
+        apply(scratch, one.operation, T{}, &scratch);
+        std::uint64_t operand = bits_of<T>(one.operand);
+        isthmus_atomic_operator operation = one.operation;
+        if (operation == ISTHMUS_ATOMIC_SUBTRACT) {
+          T value{};
+          std::memcpy(&value, one.operand, sizeof value);
+          value = negative(value);
+          operand = bits_of<T>(&value);
+          operation = ISTHMUS_ATOMIC_ADD;
+        }
+        const std::uint64_t expected = bits_of<T>(one.expected);
+        const bool by_message = one.domain != nullptr && !one.domain->windows;
+        const std::uint64_t found =
+            by_message ? space->far->atomic(one.rank, one.offset, one.element, operation, operand, expected)
+                       : space->far->amend(one.rank, one.offset, one.element, operation, operand, expected);
+        if (one.before != nullptr) std::memcpy(one.before, &found, sizeof(T));
+        return ISTHMUS_DONE;
+      },
+      one.call);
 }
 
 template <class T>

@@ -13,27 +13,28 @@ void Barrier::notify(const std::int64_t* id) {
   ++epoch_;
   round_ = 0;
   notified_ = true;
-  known_ = id == nullptr ? nothing : number;
-  id_ = id == nullptr ? 0 : *id;
+  numbers_ = {};
+  if (id != nullptr) numbers_ = {*id, 0, rank_, 0, BarrierNumbers::number};
   if (rounds_ > 0) tell();
 }
 
 void Barrier::tell() {
   const auto to = static_cast<Rank>((rank_ + (std::uint64_t{1} << round_)) % ranks_);
-  if (!segments_.is_near(to)) return far_->tell(to, epoch_, round_, id_, known_);
+  if (!segments_.is_near(to)) return far_->tell(to, epoch_, round_, numbers_);
   BarrierFlag& flag = segments_.control(to).flags[epoch_ % 2][round_];
-  flag.id = id_;
-  flag.known = known_;
+  flag.numbers = numbers_;
   maybe_delay();
   flag.epoch.store(epoch_, std::memory_order_release);
 }
 
-void Barrier::learn(const BarrierFlag& flag) {
-  if (flag.known == different || (flag.known == number && known_ == number && flag.id != id_)) {
-    known_ = different;
-  } else if (flag.known == number && known_ == nothing) {
-    known_ = number;
-    id_ = flag.id;
+void Barrier::learn(const BarrierNumbers& theirs) {
+  if (theirs.known == BarrierNumbers::nothing || differs()) return;
+  if (theirs.known == BarrierNumbers::different || numbers_.known == BarrierNumbers::nothing) {
+    numbers_ = theirs;
+  } else if (theirs.id != numbers_.id) {
+    numbers_.other_id = theirs.id;
+    numbers_.other = theirs.rank;
+    numbers_.known = BarrierNumbers::different;
   }
 }
 
@@ -42,7 +43,7 @@ bool Barrier::go_on() {
     const BarrierFlag& flag = segments_.control(rank_).flags[epoch_ % 2][round_];
     maybe_delay();
     if (flag.epoch.load(std::memory_order_acquire) != epoch_) return false;
-    learn(flag);
+    learn(flag.numbers);
     if (++round_ < rounds_) tell();
   }
   return true;

@@ -21,24 +21,22 @@ class Barrier {
   /// Goes on; whether all have come.
   bool go_on();
   [[nodiscard]] bool is_notified() const { return notified_; }
-  /// Whether numbers differed in the barrier that is complete.
-  [[nodiscard]] bool differs() const { return known_ == different; }
+  /// Whether numbers differed in the barrier that is complete, and which.
+  [[nodiscard]] bool differs() const { return numbers_.known == BarrierNumbers::different; }
+  [[nodiscard]] const BarrierNumbers& numbers() const { return numbers_; }
   /// The next notify() may come.
   void end() { notified_ = false; }
 
  private:
-  enum Known : std::uint32_t { nothing, number, different };
-
   void tell();
-  void learn(const BarrierFlag& flag);
+  void learn(const BarrierNumbers& theirs);
 
   const Segments& segments_;
   const std::unique_ptr<Far>& far_;
   Rank rank_, ranks_;
   std::uint32_t rounds_ = 0, round_ = 0;
   std::uint64_t epoch_ = 0;
-  std::int64_t id_ = 0;
-  std::uint32_t known_ = nothing;
+  BarrierNumbers numbers_{};
   bool notified_ = false;
 };
 

@@ -362,13 +362,12 @@ std::int32_t Far::take_pages(std::uint64_t end_of, Rank& without) {
   return worst;
 }
 
-void Far::tell(Rank rank, std::uint64_t epoch, std::uint32_t round, std::int64_t id, std::uint32_t known) {
+void Far::tell(Rank rank, std::uint64_t epoch, std::uint32_t round, const BarrierNumbers& numbers) {
   Letter& letter = fresh(What::barrier);
   letter.number = round;
-  letter.bytes = known;
   letter.values[0] = epoch;
-  letter.values[1] = static_cast<std::uint64_t>(id);
-  send(rank, letter);
+  std::memcpy(letter.payload(), &numbers, sizeof numbers);
+  send(rank, letter, sizeof numbers);
 }
 
 void Far::store(Rank rank, std::uint64_t offset, std::uint64_t value) {
@@ -442,8 +441,7 @@ bool Far::take(Letter& letter, std::uint32_t number) {
     }
     case What::barrier: {
       BarrierFlag& flag = space_.segments.control(space_.team.rank).flags[letter.values[0] % 2][letter.number];
-      flag.id = static_cast<std::int64_t>(letter.values[1]);
-      flag.known = static_cast<std::uint32_t>(letter.bytes);
+      std::memcpy(&flag.numbers, letter.payload(), sizeof flag.numbers);
       flag.epoch.store(letter.values[0], std::memory_order_release);
       return true;
     }

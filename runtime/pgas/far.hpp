@@ -22,6 +22,7 @@
 
 namespace isthmus::runtime {
 
+struct BarrierNumbers;
 struct Control;
 
 /// What an active message carries.
@@ -114,7 +115,7 @@ class Far final : public Post::Receiver {
   std::int32_t take_pages(std::uint64_t end, Rank& without);
 
   /// These do not wait.
-  void tell(Rank rank, std::uint64_t epoch, std::uint32_t round, std::int64_t id, std::uint32_t known);
+  void tell(Rank rank, std::uint64_t epoch, std::uint32_t round, const BarrierNumbers& numbers);
   void store(Rank rank, std::uint64_t offset, std::uint64_t value);
 
   void send(Rank rank, bool is_reply, const Content& content) {

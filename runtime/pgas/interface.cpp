@@ -45,12 +45,14 @@ SegmentSizes sizes_of(const isthmus_space_options& options) {
   return sizes;
 }
 
-int wait_for(isthmus_space& space, bool may_wait) {
+int wait_for(isthmus_space& space, const char* call, bool may_wait) {
   require(space.barrier.is_notified(), "isthmus_await: there was no isthmus_notify()");
   if (may_wait) space.wait_until([&] { return space.barrier.go_on(); });
   else if (space.poll(); !space.barrier.go_on()) return ISTHMUS_IN_PROGRESS;
   space.barrier.end();
-  require(!space.barrier.differs(), "isthmus_notify: ranks gave different numbers for the same barrier");
+  const BarrierNumbers& given = space.barrier.numbers();
+  require(!space.barrier.differs(), call, ": ranks gave different numbers for the same barrier: rank ", given.rank, " ",
+          given.id, ", rank ", given.other, " ", given.other_id);
   return ISTHMUS_DONE;
 }
 
@@ -102,7 +104,7 @@ int isthmus_space_leave(isthmus_space* space) {
   const int status = guarded_space(space, [&] {
     notify(*space, nullptr);
     space->end_collectives();
-    const int met = wait_for(*space, true);
+    const int met = wait_for(*space, "isthmus_space_leave", true);
     if (space->far != nullptr) space->wait_until([&] { return space->far->is_still(); });
     return met;
   });
@@ -117,12 +119,13 @@ int isthmus_refuse(const char* words) { return failed(ISTHMUS_INVALID, words == 
 isthmus_team* isthmus_space_team(const isthmus_space* space) { return &space->team; }
 
 int isthmus_allocate_all(isthmus_space* space, uint64_t bytes, uint64_t* offset) {
-  return guarded([&] {  // the exchange in it takes the lock of the team
+  const int status = guarded([&] {  // the exchange in it takes the lock of the team
     require(space != nullptr && offset != nullptr, "space or offset is NULL");
     space->outside("isthmus_allocate_all");
     *offset = space->allocate_all(bytes);
     return ISTHMUS_DONE;
   });
+  return of_call(status, "isthmus_allocate_all");
 }
 
 int isthmus_allocate_global(isthmus_space* space, uint64_t bytes, uint64_t* offset) {
@@ -277,21 +280,21 @@ int isthmus_notify(isthmus_space* space, const int64_t* id) {
 int isthmus_await(isthmus_space* space) {
   return guarded_space(space, [&] {
     space->outside("isthmus_await");
-    return wait_for(*space, true);
+    return wait_for(*space, "isthmus_await", true);
   });
 }
 
 int isthmus_try_await(isthmus_space* space) {
   return guarded_space(space, [&] {
     space->outside("isthmus_try_await");
-    return wait_for(*space, false);
+    return wait_for(*space, "isthmus_try_await", false);
   });
 }
 
 int isthmus_barrier(isthmus_space* space, const int64_t* id) {
   return guarded_space(space, [&] {
     notify(*space, id);
-    return wait_for(*space, true);
+    return wait_for(*space, "isthmus_barrier", true);
   });
 }
 

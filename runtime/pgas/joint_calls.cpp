@@ -138,18 +138,21 @@ int run(isthmus_space& space, const Manner& manner, const isthmus_call& call, co
 int transfer(isthmus_space* space, const char* name, const isthmus_manner* given, isthmus_kind kind, bool many_to,
              bool many_from, std::uint32_t root, std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
              const void* caller) {
-  return guarded_space(space, [&] {
-    const Manner manner = manner_of(*space, name, given);
-    const std::uint64_t ranks = manner.team.ranks;
-    require(root < ranks, name, ": root ", root, " does not exist: there are ", ranks, " ranks");
-    char* const output = blocks_at(*space, name, to, many_to ? ranks : 1, bytes);
-    const char* const input = blocks_at(*space, name, from, many_from ? ranks : 1, bytes);
-    isthmus_call call = manner.call(kind, bytes, root);
-    if (kind == ISTHMUS_BCAST && to == from) return run(*space, manner, call, nullptr, output, caller);
-    apart(name, to, (many_to ? ranks : 1) * bytes, from, (many_from ? ranks : 1) * bytes);
-    call.apart = kind == ISTHMUS_BCAST ? 1 : 0;
-    return run(*space, manner, call, input, output, caller);
-  });
+  return guarded_space(
+      space,
+      [&] {
+        const Manner manner = manner_of(*space, name, given);
+        const std::uint64_t ranks = manner.team.ranks;
+        require(root < ranks, name, ": root ", root, " does not exist: there are ", ranks, " ranks");
+        char* const output = blocks_at(*space, name, to, many_to ? ranks : 1, bytes);
+        const char* const input = blocks_at(*space, name, from, many_from ? ranks : 1, bytes);
+        isthmus_call call = manner.call(kind, bytes, root);
+        if (kind == ISTHMUS_BCAST && to == from) return run(*space, manner, call, nullptr, output, caller);
+        apart(name, to, (many_to ? ranks : 1) * bytes, from, (many_from ? ranks : 1) * bytes);
+        call.apart = kind == ISTHMUS_BCAST ? 1 : 0;
+        return run(*space, manner, call, input, output, caller);
+      },
+      name);
 }
 
 /// Who sends to whom is told to all; then every rank sends one block and gets one.

@@ -112,14 +112,14 @@ int packed(const char* call, isthmus_space& space, std::uint32_t rank, const End
 }
 
 /// All of it is there.
-int end_now(isthmus_space* space, const Ending& ending) {
-  return ending.tells() ? guarded_space(space, [&] { return ending.now(); }) : ending.now();
+int end_now(const char* call, isthmus_space* space, const Ending& ending) {
+  return ending.tells() ? guarded_space(space, [&] { return ending.now(); }, call) : ending.now();
 }
 
 /// Where nothing is moved.
-int nothing(isthmus_space* space, std::uint32_t rank, const Ending& ending) {
-  if (!ending.tells() || space->head.shared[rank] != nullptr) return end_now(space, ending);
-  return guarded_space(space, [&] { return ending.begun(ending.begin()); });
+int nothing(const char* call, isthmus_space* space, std::uint32_t rank, const Ending& ending) {
+  if (!ending.tells() || space->head.shared[rank] != nullptr) return end_now(call, space, ending);
+  return guarded_space(space, [&] { return ending.begun(ending.begin()); }, call);
 }
 
 template <bool puts, class Own>
@@ -130,29 +130,33 @@ int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uin
     require(space != nullptr, "space is NULL");
     const Strided box(call, bytes, extents, space_strides, own_strides, dimensions);
     const Ending ending(call, *space, rank, wanted);
-    if (box.empty()) return nothing(space, rank, ending);
+    if (box.empty()) return nothing(call, space, rank, ending);
     require(own != nullptr, call, ": the memory of this rank is NULL");
     require(offset >= box.before(), call, ": strides below 0 reach ", box.before(), " bytes before offset ", offset);
     char* const first = shared_with(space->head, rank, offset - box.before(), box.before() + box.behind());
     if (first != nullptr) {
       if constexpr (puts) box.put(first + box.before(), own);
       else box.get(first + box.before(), own);
-      return end_now(space, ending);
+      return end_now(call, space, ending);
     }
-    return guarded_space(space, [&]() -> int {
-      // Before anything goes: all of it is inside.
-      static_cast<void>(space->near(call, rank, offset - box.before(), box.before() + box.behind()));
-      return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
-        char* const mine = const_cast<char*>(own);
-        const bool rows = packing.takes_many(box.bytes());
-        box.each_row([&](std::int64_t there, std::int64_t here, std::size_t count) {
-          if (rows) packing.row(offset + there, box.space_stride(), mine + here, box.own_stride(), box.bytes(), count);
-          else
-            for (; count > 0; --count, there += box.space_stride(), here += box.own_stride())
-              packing.piece(offset + there, mine + here, box.bytes());
-        });
-      });
-    });
+    return guarded_space(
+        space,
+        [&]() -> int {
+          // Before anything goes: all of it is inside.
+          static_cast<void>(space->near(call, rank, offset - box.before(), box.before() + box.behind()));
+          return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
+            char* const mine = const_cast<char*>(own);
+            const bool rows = packing.takes_many(box.bytes());
+            box.each_row([&](std::int64_t there, std::int64_t here, std::size_t count) {
+              if (rows)
+                packing.row(offset + there, box.space_stride(), mine + here, box.own_stride(), box.bytes(), count);
+              else
+                for (; count > 0; --count, there += box.space_stride(), here += box.own_stride())
+                  packing.piece(offset + there, mine + here, box.bytes());
+            });
+          });
+        },
+        call);
   });
 }
 
@@ -279,12 +283,15 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
       auto* const mine = static_cast<char*>(here.at(0).pointer);
       if (memory != nullptr) {
         copy_list<puts>(memory, there, alike, mine);
-        return end_now(space, ending);
+        return end_now(call, space, ending);
       }
-      return guarded_space(space, [&] {
-        return packed<puts>(call, *space, rank, ending,
-                            [&](Packing& packing) { pack_list(packing, there, alike, mine); });
-      });
+      return guarded_space(
+          space,
+          [&] {
+            return packed<puts>(call, *space, rank, ending,
+                                [&](Packing& packing) { pack_list(packing, there, alike, mine); });
+          },
+          call);
     }
     /// What lies together on both sides.
     const auto each = [&](const auto& what) {
@@ -300,18 +307,21 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
         if ((k_done += bytes) == given) ++k, k_done = 0;
       }
     };
-    if (in_space == 0) return nothing(space, rank, ending);
+    if (in_space == 0) return nothing(call, space, rank, ending);
     if (memory == nullptr)
-      return guarded_space(space, [&] {
-        return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
-          each([&](std::uint64_t offset, char* mine, std::uint64_t bytes) { packing.piece(offset, mine, bytes); });
-        });
-      });
+      return guarded_space(
+          space,
+          [&] {
+            return packed<puts>(call, *space, rank, ending, [&](Packing& packing) {
+              each([&](std::uint64_t offset, char* mine, std::uint64_t bytes) { packing.piece(offset, mine, bytes); });
+            });
+          },
+          call);
     each([&](std::uint64_t offset, char* mine, std::uint64_t bytes) {
       if constexpr (puts) copy_piece(memory + offset, mine, bytes);
       else copy_piece(mine, memory + offset, bytes);
     });
-    return end_now(space, ending);
+    return end_now(call, space, ending);
   });
 }
 

@@ -77,23 +77,48 @@ std::uint32_t Post::keep(Bulk bulk, std::size_t count) {
   }
   const std::uint32_t number = spare_bulks_.back();
   spare_bulks_.pop_back();
-  bulk.pieces = static_cast<std::uint32_t>((count - 1) / far_.most() + 1);
+  bulk.pieces = static_cast<std::uint32_t>((count - 1) / far_.piece_of(count) + 1);
   bulks_[number] = bulk;
   ++going_;
   return number;
 }
 
 void Post::send_bulk(Rank to, Tag tag, const std::byte* bytes, std::size_t count, Bulk bulk) {
-  const std::uint32_t number = keep(bulk, count);
-  for (std::size_t at = 0; at < count; at += far_.most())
-    far_.listener_sends(to, tag, bytes + at, std::min<std::size_t>(far_.most(), count - at), token(Kind::bulk, number));
+  bulk.leaves = far_.piece_of(count) < count ? count : 0;
+  bulk.to = to;
+  const Held one{bytes, count, tag, keep(bulk, count)};
+  if (bulk.leaves == 0 && !held_.contains(to)) return begin(to, one);
+  held_[to].push_back(one);
+  let_go(to);
+}
+
+void Post::begin(Rank to, const Held& one) {
+  const std::uint64_t piece = far_.piece_of(one.count);
+  for (std::size_t at = 0; at < one.count; at += piece)
+    far_.listener_sends(to, one.tag, one.bytes + at, std::min<std::size_t>(piece, one.count - at),
+                        token(Kind::bulk, one.number));
+}
+
+/// Of those to a rank what may go, in their order.
+void Post::let_go(Rank to) {
+  const auto found = held_.find(to);
+  if (found == held_.end()) return;
+  std::uint64_t& there = peers_[to].leaving;
+  for (std::deque<Held>& held = found->second; !held.empty(); held.pop_front()) {
+    const std::uint64_t bytes = bulks_[held.front().number].leaves;
+    if (bytes > 0 && there > 0 && leaving_ + bytes > most_leaving) return;
+    there += bytes;
+    leaving_ += bytes;
+    begin(to, held.front());
+  }
+  held_.erase(found);
 }
 
 void Post::receive_bulk(Rank from, Tag tag, std::byte* bytes, std::size_t count, Bulk bulk) {
   const std::uint32_t number = keep(bulk, count);
-  for (std::size_t at = 0; at < count; at += far_.most())
-    far_.listener_receives(from, tag, bytes + at, std::min<std::size_t>(far_.most(), count - at),
-                           token(Kind::bulk, number));
+  const std::uint64_t piece = far_.piece_of(count);
+  for (std::size_t at = 0; at < count; at += piece)
+    far_.listener_receives(from, tag, bytes + at, std::min<std::size_t>(piece, count - at), token(Kind::bulk, number));
 }
 
 void Post::ended(std::uint64_t token) {
@@ -147,6 +172,11 @@ bool Post::go_on(bool looks) {
     const Bulk bulk = bulks_[number];
     spare_bulks_.push_back(number);
     --going_;
+    if (bulk.leaves > 0) {
+      peers_[bulk.to].leaving -= bulk.leaves;
+      leaving_ -= bulk.leaves;
+      let_go(bulk.to);
+    }
     if (bulk.space < receivers_.size() && receivers_[bulk.space] != nullptr) receivers_[bulk.space]->ended(bulk);
   }
   finished_.clear();

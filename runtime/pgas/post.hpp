@@ -5,12 +5,14 @@
 // bounded; the answers need none, as there are no more of them. Credit comes back with whatever goes the other way, or
 // by itself. Bytes that are too many for a letter go by themselves, from where they are to where they belong: those
 // that are put with one tag, those that are got with another, and as both sides begin them in the same order, they
-// meet.
+// meet. Over a slow network up to 1 MiB go in pieces that MPI sends unasked. A few leave at once and others wait for
+// them; their letters do not, so that the other rank mostly has begun to receive them by then.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct Bulk {
   std::uint32_t what = 0, peer = 0;
   std::uint64_t number = 0;
   std::uint64_t notice = 0;
+  std::uint64_t leaves = 0;  ///< bytes that are sent in pieces
+  Rank to = 0;
 };
 
 class Post final : public MpiTransport::Listener {
@@ -84,10 +88,18 @@ class Post final : public MpiTransport::Listener {
 
  private:
   enum class Kind : std::uint64_t { in, out, bulk };
+  /// Bytes that wait until others have gone.
+  struct Held {
+    const std::byte* bytes;
+    std::size_t count;
+    Tag tag;
+    std::uint32_t number;  ///< of `bulks_`
+  };
   struct Peer {
     std::uint32_t sent = 0, taken = 0;  ///< letters
     std::uint32_t credit = most_credit;
     std::uint32_t owed = 0;
+    std::uint64_t leaving = 0;  ///< of `leaving_`
   };
 
   static std::uint64_t token(Kind kind, std::uint64_t number) {
@@ -101,9 +113,14 @@ class Post final : public MpiTransport::Listener {
   bool came(std::uint32_t number);
   void take(std::uint32_t number);
   std::uint32_t keep(Bulk bulk, std::size_t count);
+  void let_go(Rank to);
+  void begin(Rank to, const Held& one);
 
   static constexpr std::uint32_t most_credit = 64, listeners = 8;
   static constexpr std::size_t usual_room = 8192;
+  /// Bytes in pieces that are under way to all ranks, beside one such to each: where all ranks send all they have to
+  /// all others, switches have no room for it and lose packets.
+  static constexpr std::uint64_t most_leaving = 768 << 10;
 
   MpiTransport& far_;
   std::size_t room_;
@@ -115,6 +132,8 @@ class Post final : public MpiTransport::Listener {
   std::uint32_t listening_ = 0, filled_ = 0, going_ = 0;
   std::deque<Bulk> bulks_;
   std::vector<std::uint32_t> spare_bulks_, finished_;
+  std::uint64_t leaving_ = 0;              // bytes in pieces that are under way
+  std::map<Rank, std::deque<Held>> held_;  // to whom any are
   std::vector<Receiver*> receivers_;
   Rank awaits_ = MpiTransport::nobody;
 };

@@ -20,10 +20,16 @@
 namespace isthmus::runtime {
 
 /// What a rank writes into the memory of another one when it comes to a step of a barrier.
+struct BarrierNumbers {
+  enum Known : std::uint32_t { nothing, number, different };
+
+  std::int64_t id, other_id;  ///< two that differ, if `different`
+  std::uint32_t rank, other;  ///< that gave them
+  std::uint32_t known;
+};
 struct alignas(64) BarrierFlag {
   std::atomic<std::uint64_t> epoch;
-  std::int64_t id;
-  std::uint32_t known;  ///< see Barrier
+  BarrierNumbers numbers;  ///< that ranks have given
 };
 
 /// Of one heap, see Heap.

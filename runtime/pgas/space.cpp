@@ -61,9 +61,9 @@ class HeldHeap : public Heap {
   bool is_held_ = false;
 };
 
-[[noreturn]] void no_room(std::uint64_t bytes, const char* kind, std::uint64_t most) {
-  throw NoMemory(message("no room for ", bytes, " bytes: a rank may have ", most, " bytes of ", kind,
-                         " memory, see ISTHMUS_SEGMENT and isthmus_space_options.", kind));
+[[noreturn]] void no_room(std::uint64_t bytes, Rank rank, const char* kind, std::uint64_t most) {
+  throw NoMemory(message("no room for ", bytes, " bytes for rank ", rank, ": a rank may have ", most, " bytes of ",
+                         kind, " memory, see ISTHMUS_SEGMENT and isthmus_space_options.", kind));
 }
 
 /// A block of symmetric memory, with pages for rank 0 alone: 0, a number of the system, or Far::refused.
@@ -207,7 +207,7 @@ std::uint64_t isthmus_space::allocate_symmetric(std::uint64_t bytes) {
     status = far->allocate(bytes, offset);
     if (status == Far::busy) go_on();
   }
-  if (status == Far::refused) no_room(bytes, "symmetric", segments.sizes().symmetric);
+  if (status == Far::refused) no_room(bytes, head.rank, "symmetric", segments.sizes().symmetric);
   if (status != 0) throw TransportError(message("no memory of ", bytes, " bytes for rank 0: ", words_of(status)));
   return offset;
 }
@@ -237,9 +237,9 @@ std::uint64_t isthmus_space::allocate_local(std::uint64_t bytes) {
   HeldHeap heap(*this, head.rank, true);
   const std::uint64_t offset = heap.allocate(bytes, [&](std::uint64_t top) {
     if (const int error = segments.take_pages(head.rank, true, top); error != 0)
-      throw TransportError(message("no memory of ", bytes, " bytes: ", words_of(error)));
+      throw TransportError(message("no memory of ", bytes, " bytes for rank ", head.rank, ": ", words_of(error)));
   });
-  if (offset == Heap::none) no_room(bytes, "local", segments.sizes().local);
+  if (offset == Heap::none) no_room(bytes, head.rank, "local", segments.sizes().local);
   return segments.sizes().symmetric + offset;
 }
 

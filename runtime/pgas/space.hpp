@@ -171,10 +171,11 @@ Content content_of(std::uint32_t handler, const std::uint64_t* arguments, std::u
 Content content_to(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count, const void* payload,
                    std::size_t bytes, std::uint64_t offset);
 
-/// As guarded(), with the lock of the team where it has a thread.
+/// As guarded(), with the lock of the team where it has a thread. `call`: the function of the interface, for the words
+/// of what fails.
 template <class F>
-int guarded_space(isthmus_space* space, const F& work) {
-  return guarded([&]() -> int {
+int guarded_space(isthmus_space* space, const F& work, const char* call = __builtin_FUNCTION()) {
+  const int status = guarded([&]() -> int {
     require(space != nullptr, "space is NULL");
     try {
       if (space->handling()) return work();  // whoever handles has the lock
@@ -184,6 +185,7 @@ int guarded_space(isthmus_space* space, const F& work) {
       return failed(ISTHMUS_FAILED, error.what());
     }
   });
+  return status < 0 ? of_call(status, call) : status;
 }
 
 }  // namespace isthmus::runtime

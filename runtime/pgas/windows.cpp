@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
@@ -92,6 +93,22 @@ class Trial {
       if (space_.head.rank == 0) found = faster(*window, scratch.words(), other, found);
     }
     return said(found)[0];
+  }
+
+  /// Refuses windows of so much memory of each rank where MPI takes it all and a node has less. Throws Unsupported.
+  void has_room(std::uint64_t bytes, Rank near) {
+    const Scratch scratch;
+    const std::unique_ptr<Window> window = open(scratch.memory(), Scratch::bytes);
+    struct statvfs memory{};
+    const bool lacks = window != nullptr && scratch.is_taken() && ::statvfs("/dev/shm", &memory) == 0 &&
+                       bytes > memory.f_bavail * memory.f_frsize / near;
+    const std::vector<std::uint8_t> all = said<std::uint8_t>(lacks ? 1 : 0);
+    const auto rank = std::find(all.begin(), all.end(), 1) - all.begin();
+    if (static_cast<std::size_t>(rank) < all.size())
+      throw Unsupported(
+          message("ISTHMUS_WINDOWS=always: the MPI library takes all memory of a window when it is made, ", bytes,
+                  " bytes of each rank, and /dev/shm of rank ", rank,
+                  " has less: set ISTHMUS_SEGMENT to what the program needs"));
   }
 
   /// Null where not all have it.
@@ -230,12 +247,13 @@ std::unique_ptr<Windows> Windows::of(isthmus_space& space, MpiTransport& far) {
   if (how == Wanted::never || !Window::can_be(far)) return nullptr;
   // Over such a network everything takes longer than to wake the other rank.
   if (how == Wanted::automatic && far.is_network()) return nullptr;
+  const std::uint64_t bytes = space.segments.sizes().symmetric + space.segments.sizes().local;
+  if (how == Wanted::always) trial.has_room(bytes, near);
   Use use = how == Wanted::always ? Use{true, true, true, true} : trial.use();
   const bool all_alone = std::all_of(all.begin(), all.end(), [](const Said& said) { return said.is_alone; });
   use.atomics = use.atomics && all_alone && Window::can_change(far);
   if (!use.transfers) return nullptr;
-  std::unique_ptr<Window> window = trial.open(space.segments.memory(space.team.rank),
-                                              space.segments.sizes().symmetric + space.segments.sizes().local);
+  std::unique_ptr<Window> window = trial.open(space.segments.memory(space.team.rank), bytes);
   if (window == nullptr) return nullptr;
   return std::unique_ptr<Windows>(new Windows(far, std::move(window), use, ranks));
 }

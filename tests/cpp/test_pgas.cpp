@@ -516,7 +516,7 @@ TEST_CASE("wrong calls are errors that say what is wrong, and nothing is lost") 
     while (own.rank == 0) {
       const int status = isthmus_poll(own.space);
       if (status == ISTHMUS_DONE) continue;
-      refused(status, "rank 1 sends a message for handler 77, which rank 0 has not given");
+      refused(status, "isthmus_poll: rank 1 sends a message for handler 77, which rank 0 has not given");
       break;
     }
     own.barrier();

@@ -176,6 +176,141 @@ static void put_and_atomic(litmus* l, unsigned turn, uint64_t* seen) {
     seen[1] = READ(Y, RELAXED);
   }
 }
+/* Puts that do not wait: to other nodes the first goes at once, those after it together. Each writes a word of a line
+ * of its own that nobody else writes. */
+enum { BEGUN = 5 };
+static uint64_t litmus_begun(const litmus* l, unsigned turn, int i) {
+  return l->y + (uint64_t)turn * LITMUS_LINE + (uint64_t)i * 8;
+}
+static void litmus_begin(litmus* l, unsigned turn, isthmus_event* events) {
+  static const uint64_t one = 1;
+  for (int i = 1; i <= BEGUN; ++i)
+    if (isthmus_begin_put(l->space, l->ranks - 1, litmus_begun(l, turn, i), &one, sizeof one,
+                          events ? &events[i] : NULL) < 0)
+      l->wrong = "begin";
+}
+/* How many of them, from the first one to the last one, are there. */
+static uint64_t litmus_all_there(litmus* l, unsigned turn, int first, int last) {
+  uint64_t there = 1, value;
+  for (int i = last; i >= first; --i) {
+    if (isthmus_read_u64(l->space, &value, l->ranks - 1, litmus_begun(l, turn, i), ISTHMUS_RELAXED) < 0)
+      l->wrong = "read";
+    there &= value;
+  }
+  return there;
+}
+/* Of the rank that reads, or of the one that begins: the answer to who reads it comes another way than the puts. */
+#define FLAG (turn % 2 ? X : Y)
+/* Waits a while: a flag that is seen seldom tells seldom of what is before it. */
+static uint64_t litmus_await(litmus* l, int y, unsigned turn) {
+  uint64_t value = 0;
+  for (int looks = 0; looks < 50 && !value && !l->wrong; ++looks) value = litmus_read(l, y, turn, STRICT);
+  return value;
+}
+static void begun_and_strict_flag(litmus* l, unsigned turn, uint64_t* seen) {
+  if (l->rank == 0) {
+    litmus_begin(l, turn, NULL);
+    WRITE(FLAG, 1, STRICT);
+  } else {
+    seen[0] = litmus_await(l, FLAG, turn);
+    seen[1] = litmus_all_there(l, turn, 1, BEGUN);
+  }
+}
+static void begun_and_fence(litmus* l, unsigned turn, uint64_t* seen) {
+  if (l->rank == 0) {
+    litmus_begin(l, turn, NULL);
+    if (isthmus_fence(l->space) < 0) l->wrong = "fence";
+    WRITE(FLAG, 1, RELAXED);
+  } else {
+    seen[0] = litmus_await(l, FLAG, turn);
+    seen[1] = litmus_all_there(l, turn, 1, BEGUN);
+  }
+}
+/* An event is of its own put only, though others went in the same message. */
+static void begun_and_event(litmus* l, unsigned turn, uint64_t* seen) {
+  const int waited = 1 + (int)(turn % BEGUN);
+  if (l->rank == 0) {
+    isthmus_event events[BEGUN + 1];
+    litmus_begin(l, turn, events);
+    if (isthmus_wait_event(l->space, &events[waited]) < 0) l->wrong = "wait";
+    WRITE(FLAG, 1, STRICT);
+    for (int i = 1; i <= BEGUN; ++i)
+      if (isthmus_wait_event(l->space, &events[i]) < 0) l->wrong = "wait";
+  } else {
+    seen[0] = litmus_await(l, FLAG, turn);
+    seen[1] = litmus_all_there(l, turn, waited, waited);
+  }
+}
+static void begun_and_region(litmus* l, unsigned turn, uint64_t* seen) {
+  if (l->rank == 0) {
+    isthmus_event region;
+    if (isthmus_open_region(l->space) < 0) l->wrong = "open";
+    litmus_begin(l, turn, NULL);
+    if (isthmus_close_region(l->space, &region) < 0 || isthmus_wait_event(l->space, &region) < 0) l->wrong = "region";
+    WRITE(FLAG, 1, STRICT);
+  } else {
+    seen[0] = litmus_await(l, FLAG, turn);
+    seen[1] = litmus_all_there(l, turn, 1, BEGUN);
+  }
+}
+/* A notice is behind its own bytes, also where others before it have not been answered. */
+static void begun_and_notice(litmus* l, unsigned turn, uint64_t* seen) {
+  static const uint64_t value = 1;
+  const isthmus_completion how = {.size = sizeof how, .notice = ISTHMUS_NOTICE_SIGNAL, .signal = l->counter, .add = 1};
+  if (l->rank == 0) {
+    litmus_begin(l, turn, NULL);
+    if (isthmus_begin_put_with(l->space, 1, litmus_begun(l, turn, BEGUN + 1), &value, sizeof value, &how) < 0)
+      l->wrong = "begin";
+    if (isthmus_wait_all(l->space) < 0) l->wrong = "wait";
+  } else {
+    if (isthmus_wait_signal(l->space, l->counter, 1) < 0) l->wrong = "wait";
+    seen[0] = 1;
+    seen[1] = litmus_all_there(l, turn, BEGUN + 1, BEGUN + 1);
+  }
+}
+static void begun_and_message(litmus* l, unsigned turn, uint64_t* seen) {
+  const uint64_t number = turn + 1;
+  if (l->rank == 0) {
+    litmus_begin(l, turn, NULL);
+    if (isthmus_wait_all(l->space) < 0) l->wrong = "wait";
+    if (isthmus_request(l->space, 1, LITMUS_HANDLER, &number, 1, NULL, 0) < 0) l->wrong = "request";
+  } else {
+    while (l->handled < number && !l->wrong)
+      if (isthmus_poll(l->space) < 0) l->wrong = "poll";
+    seen[0] = 1;
+    seen[1] = litmus_all_there(l, turn, 1, BEGUN);
+  }
+}
+/* What rank 0 begins is on the last rank; rank 1 hears of it from rank 0, and that one from rank 1. */
+static void begun_and_passed_on(litmus* l, unsigned turn, uint64_t* seen) {
+  if (l->rank == 0) {
+    litmus_begin(l, turn, NULL);
+    WRITE(X, 1, STRICT);
+  }
+  if (l->rank == 1) {
+    seen[0] = litmus_await(l, X, turn);
+    if (seen[0]) WRITE(Y, 1, STRICT);
+  }
+  if (l->rank == 2) {
+    seen[0] = litmus_await(l, Y, turn);
+    seen[1] = litmus_all_there(l, turn, 1, BEGUN);
+  }
+}
+/* Two ranks begin puts to a third one in turns, and the fourth one reads: each flag is behind what its rank began. */
+static void begun_by_two(litmus* l, unsigned turn, uint64_t* seen) {
+  static const uint64_t one = 1;
+  if (l->rank < 2) {
+    for (int i = 0; i < 3; ++i)
+      if (isthmus_begin_put(l->space, 3, litmus_begun(l, turn, 1 + i + 3 * (int)l->rank), &one, sizeof one, NULL) < 0 ||
+          isthmus_begin_put(l->space, 2, litmus_begun(l, turn, 1 + i + 3 * (int)l->rank), &one, sizeof one, NULL) < 0)
+        l->wrong = "begin";
+    WRITE(l->rank == 0 ? X : Y, 1, STRICT);
+  } else {
+    const int mine = l->rank == 2 ? X : Y;
+    seen[0] = litmus_await(l, mine, turn);
+    seen[1] = mine == X ? litmus_all_there(l, turn, 1, 3) : litmus_all_there(l, turn, 4, 6);
+  }
+}
 /* Plain stores and loads where memory is shared. */
 static void cast_and_flag(litmus* l, unsigned turn, uint64_t* seen) {
   uint64_t* const at = (uint64_t*)isthmus_cast(l->space, 0, l->x + (uint64_t)turn * LITMUS_LINE);
@@ -200,6 +335,9 @@ static int two_orders(const litmus_seen* s, uint64_t x, uint64_t y) {
 }
 static int not_passed_on(const litmus_seen* s, uint64_t x, uint64_t y) {
   return (void)x, (void)y, (*s)[2][0] && !(*s)[2][1];
+}
+static int begun_not_there(const litmus_seen* s, uint64_t x, uint64_t y) {
+  return (void)x, (void)y, ((*s)[2][0] && !(*s)[2][1]) || ((*s)[3][0] && !(*s)[3][1]);
 }
 static int backwards(const litmus_seen* s, uint64_t x, uint64_t y) {
   return (void)y, x != 2 || (*s)[1][0] > (*s)[1][1];
@@ -245,6 +383,14 @@ static const litmus_test litmus_tests[] = {
     {"put-and-barrier", 2, put_and_barrier, not_there, nobody},
     {"put-and-atomic", 2, put_and_atomic, stale, nobody},
     {"cast-and-strict-flag", 2, cast_and_flag, stale, nobody},
+    {"begun-puts-and-strict-flag", 2, begun_and_strict_flag, stale, nobody},
+    {"begun-puts-and-fence", 2, begun_and_fence, stale, nobody},
+    {"begun-puts-and-event", 2, begun_and_event, stale, nobody},
+    {"begun-puts-and-region", 2, begun_and_region, stale, nobody},
+    {"begun-puts-and-notice", 2, begun_and_notice, not_there, nobody},
+    {"begun-puts-and-message", 2, begun_and_message, not_there, nobody},
+    {"begun-puts-passed-on", 3, begun_and_passed_on, not_passed_on, nobody},
+    {"begun-puts-by-two", 4, begun_by_two, begun_not_there, nobody},
 };
 enum { LITMUS_TESTS = sizeof litmus_tests / sizeof *litmus_tests };
 

@@ -16,7 +16,7 @@ from test_library_nodes import launch
 #: Turns of each program, and seconds for them: where all are run, and in a sample.
 TURNS = (10**6, 3600.0) if samples.seed() is None else (20_000, 0.3)
 #: Names of the programs for so many ranks.
-PROGRAMS = {2: 20, 3: 1, 4: 3}
+PROGRAMS = {2: 26, 3: 2, 4: 4}
 
 
 def read(text: str) -> dict[str, tuple[int, int]]:

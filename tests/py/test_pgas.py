@@ -42,7 +42,7 @@ def test_a_rank_that_dies_is_an_error_of_whoever_waits(calls: Path, mode: str) -
     said = in_processes([[calls, job, str(rank), "3", mode] for rank in range(3)])
     assert said[1][0] == -6
     for rank in (0, 2):
-        assert re.fullmatch(r"-4 rank 1 died \(process \d+\)\n", said[rank][1]), said[rank]
+        assert re.fullmatch(r"-4 isthmus_\w+: rank 1 died \(process \d+\)\n", said[rank][1]), said[rank]
 
 
 def test_ranks_that_want_different_memory_are_told_so(calls: Path) -> None:

@@ -72,7 +72,8 @@ def test_a_space_that_is_asked_for_is_not_made_smaller(alone: Path) -> None:
 
 
 WORDS = (
-    "no room for {0} bytes: a rank may have {1} bytes of {2} memory, see ISTHMUS_SEGMENT and isthmus_space_options.{2}"
+    "{3}: no room for {0} bytes for rank 0: a rank may have {1} bytes of {2} memory, see ISTHMUS_SEGMENT and "
+    "isthmus_space_options.{2}"
 )
 
 
@@ -82,7 +83,8 @@ def test_a_limit_that_was_given_is_named(with_mpi: tuple[str, Path], way: dict[s
     assert done.returncode == 0, done.stderr[-2000:]
     said = done.stdout.splitlines()
     assert [line.split(" ", 1)[1] for line in said[:2]] == [
-        WORDS.format(5 << 20, 32 << 20, kind) for kind in ("symmetric", "local")
+        WORDS.format(5 << 20, 32 << 20, kind, call)
+        for kind, call in (("symmetric", "isthmus_allocate_all"), ("local", "isthmus_allocate"))
     ]
     assert said[2:] == ["goes on"]
 
@@ -104,6 +106,6 @@ def test_the_end_of_shared_memory_is_said(alone: Path, transport: str) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     said = done.stdout.splitlines()
     assert "no memory of 5242880 bytes for rank " in said[0]
-    assert "no memory of 5242880 bytes" in said[1]
+    assert "no memory of 5242880 bytes for rank 0" in said[1]
     assert all("No space left on device (/dev/shm)" in line for line in said[:2])
     assert said[2:] == ["goes on"]

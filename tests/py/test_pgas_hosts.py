@@ -44,5 +44,5 @@ def test_a_rank_that_dies_is_named_on_all_hosts(program: tuple[str, Path]) -> No
             assert running.process.wait(100) != 0
             return
         running.file = running.there.folder / "launcher"
-        told = running.said(r"^rank (\d): -4 rank 7 died \(process \d+\)$", 7)
+        told = running.said(r"^rank (\d): -4 isthmus_\w+: rank 7 died \(process \d+\)$", 7)
         assert sorted(told) == ["0", "1", "2", "3", "4", "5", "6"]

@@ -67,6 +67,17 @@ def test_another_thread_goes_on_beside_windows(program: tuple[str, Path]) -> Non
     assert (done.returncode, done.stdout) == (0, "all done\n"), done.stderr[-2000:]
 
 
+def test_windows_that_take_more_memory_than_there_is_are_refused(tmp_path: Path) -> None:
+    pins = compile_c(HERE / "pgas_windows.c", tmp_path / "pins", "mpicc.openmpi", "-std=c11", "-DPINS")
+    always = {"ISTHMUS_TRANSPORT": "mpi", "ISTHMUS_WINDOWS": "always"}
+    done = launch(("openmpi", pins), 2, "several", **always)
+    assert done.returncode != 0
+    assert "ISTHMUS_WINDOWS=always: the MPI library takes all memory of a window when it is made, " in done.stderr
+    assert " has less: set ISTHMUS_SEGMENT to what the program needs" in done.stderr
+    done = launch(("openmpi", pins), 2, "several", ISTHMUS_SEGMENT=str(16 << 20), **always)
+    assert (done.returncode, done.stdout) == (0, "all done\n"), done.stderr[-2000:]
+
+
 def test_a_wrong_choice_is_refused_by_all(program: tuple[str, Path]) -> None:
     done = launch(program, 2, "several", ISTHMUS_TRANSPORT="mpi", ISTHMUS_WINDOWS="yes")
     assert done.returncode != 0

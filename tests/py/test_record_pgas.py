@@ -151,7 +151,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     (folder / "all.c").write_text(SOURCE)
     words = [f"-DROUNDS={ROUNDS}", "-g"]
     if request.param == "alone":
-        program = compile_c(folder / "all.c", folder / "all", "cc", "-std=c99", *words)
+        program = compile_c(folder / "all.c", folder / "all", "cc", "-std=c99", "-O2", *words)
         command = [sys.executable, "-m", "isthmus", "run", "-n", str(RANKS), "--", program]
         return record(command, folder / "all.h5")
     tool = installed(MPIS[0]).tool("mpicc")
@@ -230,7 +230,7 @@ def test_places_are_lines_of_the_program(recorded: isthmus.Program) -> None:
     recording = recorded.recording
     assert recording is not None
     named = {recording.functions[f] for f in recording.function.tolist()}
-    for name in ("isthmus_put", "isthmus_request", "isthmus_notify"):
+    for name in ("isthmus_put", "isthmus_set", "isthmus_request", "isthmus_notify"):
         assert name in named
         calls = np.flatnonzero(recording.function == recording.functions.index(name))
         assert {recording.sites[s].partition(":")[0] for s in recording.site[calls].tolist()} == {"all.c"}

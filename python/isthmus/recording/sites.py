@@ -12,6 +12,8 @@ from .raw import Place
 
 # Programs that are looked up in are given up after so long.
 _SECONDS = 60
+#: A line of a header of libisthmus, which has parts of calls that are carried out where they are called.
+_OWN = re.compile(r"/include/isthmus/[\w.]+:\d+")
 # Procedures of Fortran modules as gfortran and flang, and as Intel's and NVIDIA's compilers name them.
 _FORTRAN = re.compile(
     r"__(?P<module>\w+?)_MOD_(?P<name>\w+)|_QM(?P<flang>\w+?)P(?P<flang_name>\w+)|(?P<intel>\w+)_mp_(?P<intel_name>\w+?)_"
@@ -104,14 +106,18 @@ def _looked_up(module: str, sites: list[Site]) -> list[list[tuple[str, str]]]:
     addresses = [f"{max(site.offset - 1, 0):#x}" for site in sites]
     known = _has_symbols(module)
     out: list[list[tuple[str, str]]] = []
-    name = ""
+    name, own = "", False
     for line in _filtered(["addr2line", "-a", "-f", "-i", "-e", module], addresses):
         if line.startswith("0x") and not name:
             out.append([])
+            own = False
         elif not name:
             name = line
         elif out:
             place = _line(line)
+            if own:  # what libisthmus does in its headers belongs to the line of the program that it was inlined to
+                out[-1].pop()
+            own = _OWN.search(line) is not None and (own or not out[-1])
             out[-1].append((name if name != "??" and (known or place) else "", place))
             name = ""
     return out if len(out) == len(sites) else []

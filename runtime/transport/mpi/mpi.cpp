@@ -42,9 +42,7 @@ std::uint64_t MpiTransport::make(What what, Rank peer, std::uint64_t count, Toke
   message.token = token;
   message.count = count;
   message.got = message.ended = 0;
-  const bool cut =
-      wire_.piece != 0 && what != What::alarm && count <= std::min(most_unasked, most_unexpected / wire_.ranks);
-  message.piece = cut ? std::min(wire_.most, wire_.piece) : wire_.most;
+  message.piece = what == What::alarm ? wire_.most : piece_of(count);
   message.pieces = count == 0 ? 1 : (count - 1) / message.piece + 1;
   message.begun = foresees_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   if (what != What::alarm) ++under_way_;

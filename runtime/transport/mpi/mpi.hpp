@@ -29,6 +29,7 @@
 
 #include <isthmus/isthmus.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,11 @@ class MpiTransport final : public Transport {
   [[nodiscard]] const char* over() const { return wire_.name == nullptr ? "MPI" : wire_.name; }
   /// Whether it is known that messages go over a network, which sends long ones unasked.
   [[nodiscard]] bool is_network() const { return wire_.piece != 0 || wire_.name != nullptr; }
+  /// A message of so many bytes is several of MPI of so many.
+  [[nodiscard]] std::uint64_t piece_of(std::uint64_t count) const {
+    const bool cut = wire_.piece != 0 && count <= std::min(most_unasked, most_unexpected / wire_.ranks);
+    return cut ? std::min(wire_.most, wire_.piece) : wire_.most;
+  }
   using Transport::note;
   /// For windows, see window.hpp.
   [[nodiscard]] const isthmus_wire& wire() const { return wire_; }
