@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,7 @@ def main() -> None:
             there = stack.enter_context(emulated_hosts.hosts(args.hosts, args.rate))
             launcher = there.openmpi(1) if args.mpi == "openmpi" else there.mpich(1)
             words = [*there.inside(), *map(str, launcher)]
-            mpi = probe(f"mpicc.{args.mpi}")
+            mpi = probe(shutil.which(f"mpicc.{args.mpi}") or f"mpicc.{args.mpi}")
             program = spaces_program(mpi)
         plan, journal, read = Path(folder, "plan"), Path(folder, "journal"), Path(folder, "table.txt")
         table.save(read)

@@ -34,8 +34,9 @@ TEST_CASE("a rank that leaves the space while others wait for it in a collective
             if (how == 2 && own.rank != 0 && status == ISTHMUS_DONE) return;
             own.expect(status == ISTHMUS_FAILED, "an error");
             const std::string words = isthmus_last_error();
-            const std::string left = "rank " + std::to_string(own.ranks - 1) + " of the team has left the space: rank " +
-                                     std::to_string(own.rank) + " waits for it in a collective";
+            const std::string left = "rank " + std::to_string(own.ranks - 1) +
+                                     " of the team has left the space: rank " + std::to_string(own.rank) +
+                                     " waits for it in a collective";
             own.expect(words.starts_with("isthmus_") && words.ends_with(": " + left), "words");
           });
 }
