@@ -522,7 +522,7 @@ TEST_CASE("wrong calls are errors that say what is wrong, and nothing is lost") 
     own.barrier();
     std::uint64_t offset = 0;
     const int status = isthmus_allocate_all(own.space, own.rank == 0 ? 8 : 16, &offset);
-    refused(status, "rank 1 allocates 16 bytes where rank 0 allocates 8");
+    refused(status, "isthmus_allocate_all: rank 1 allocates 16 bytes where rank 0 allocates 8");
     own.barrier();
   });
 }
