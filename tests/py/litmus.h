@@ -204,7 +204,7 @@ static uint64_t litmus_all_there(litmus* l, unsigned turn, int first, int last) 
 /* Waits a while: a flag that is seen seldom tells seldom of what is before it. */
 static uint64_t litmus_await(litmus* l, int y, unsigned turn) {
   uint64_t value = 0;
-  for (int looks = 0; looks < 50 && !value && !l->wrong; ++looks) value = litmus_read(l, y, turn, STRICT);
+  for (int looks = 0; looks < 8 && !value && !l->wrong; ++looks) value = litmus_read(l, y, turn, STRICT);
   return value;
 }
 static void begun_and_strict_flag(litmus* l, unsigned turn, uint64_t* seen) {
