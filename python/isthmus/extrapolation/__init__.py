@@ -5,6 +5,7 @@
 - ``vocabulary``: which charts explain the peers of each call
 - ``fold``: loops in a sequence
 - ``outline``: what calls follow each other in which loops, for each role of ranks
+- ``iterations``: loops whose iterations differ by rank: which iteration of which loop each call belongs to
 - ``observe``: the numbers of calls along the outline
 - ``formulas``: whole numbers as functions of the number of ranks, sides of grids and parameters
 - ``rules``: numbers of a statement for any rank, visit and number of ranks

@@ -14,6 +14,7 @@ from . import boxes, volumes
 from .charts import Grid
 from .formulas import Formula, Product, constant, formula
 from .rules import (
+    ITERATED,
     Affine,
     Block,
     Cases,
@@ -155,22 +156,40 @@ def _same(data: Sequence[Data], hints: Hints) -> Rule | None:
 
 
 def _affine(data: Sequence[Data], hints: Hints) -> Rule | None:
-    found = []
-    for one in data:
-        where = one.where
-        columns = [where.rank, where.visit, where.inner]
-        used = [i for i, column in enumerate(columns) if (column != column[0]).any()]
-        table = np.stack([np.ones(len(where.rank)), *(columns[i] for i in used)], axis=1)
-        if len(table) <= table.shape[1] or np.abs(one.values).max() > 1 << 50:
-            return None
-        solved = np.rint(np.linalg.lstsq(table, one.values.astype(np.float64), rcond=None)[0]).astype(np.int64)
-        if (table.astype(np.int64) @ solved != one.values).any():
-            return None
-        row = [int(solved[0]), 0, 0, 0]
-        for i, value in zip(used, solved[1:].tolist(), strict=True):
-            row[i + 1] = value
-        found.append(row)
-    return Affine(*(_formula(data, column, hints) for column in zip(*found, strict=True)))
+    """By the rank, the visit and the iteration, with as few of them as do."""
+    if any(np.abs(one.values).max() > 1 << 50 for one in data):
+        return None
+    columns = [(one.where.rank, one.where.visit, one.where.inner) for one in data]
+    used = {i for some in columns for i, column in enumerate(some) if (column != column[0]).any()}
+    best: Rule | None = None
+    for count in range(1, len(used) + 1):
+        # In loops whose iterations differ by rank, the visit follows from the rank and the iteration.
+        for chosen in combinations(sorted(used, reverse=True), count):
+            rows = [_plane(one.values, some, chosen) for one, some in zip(data, columns, strict=True)]
+            found = [row for row in rows if row is not None]
+            if len(found) < len(rows):
+                continue
+            rule = Affine(*(_formula(data, column, hints) for column in zip(*found, strict=True)))
+            if rule.label == "exact":
+                return rule
+            best = best or rule
+    return best
+
+
+def _plane(values: Numbers, columns: Sequence[Numbers], chosen: Sequence[int]) -> list[int] | None:
+    """Whole numbers: the constant, and what goes with the rank, the visit and the iteration."""
+    row = [0, 0, 0, 0]
+    free = [i for i in chosen if (columns[i] != columns[i][0]).any()]
+    table = np.stack([np.ones(len(values)), *(columns[i] for i in free)], axis=1)
+    if len(table) <= table.shape[1]:
+        return None
+    solved = np.rint(np.linalg.lstsq(table, values.astype(np.float64), rcond=None)[0]).astype(np.int64)
+    if (table.astype(np.int64) @ solved != values).any():
+        return None
+    row[0] = int(solved[0])
+    for i, value in zip(free, solved[1:].tolist(), strict=True):
+        row[i + 1] = value
+    return row
 
 
 def _around(data: Sequence[Data], hints: Hints) -> Rule | None:
@@ -362,6 +381,11 @@ def _features(hints: Hints, data: Sequence[Data]) -> Iterator[Feature]:
     yield Feature("bits")
     if any((one.where.inner > 0).any() for one in data):
         yield Feature("place", "1")
+        for grid in dict.fromkeys([Grid((0,)), *hints.grids[:2], Grid((0, 1))]):
+            sides = [str(axis) for axis in range(len(grid.order))]
+            for axes in [*sides, "".join(sides[:2])] if len(sides) > 1 else sides:
+                for name in ITERATED:
+                    yield Feature(name, f"{grid.name} {axes}")
 
 
 def _cases(data: Sequence[Data], hints: Hints) -> Rule | None:

@@ -21,6 +21,7 @@ from .compare import Deviation, deviation
 from .discover import Hints, discover, discover_peer, discover_times, spread
 from .formulas import variables
 from .generate import generate
+from .iterations import in_turns
 from .rules import Rule, Spread
 from .streams import ADDRESSED, WAITING, Registry, Stream, stream
 from .vocabulary import Vocabulary
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 FEWEST = 3
 #: Computation with so many different values, at most, may follow a rule: it was not measured.
 _EVEN = 3
+#: Part of the bytes of a program that is taken to be exact as a whole.
+_EXACT = 1 - 1e-9
 #: Part of the calls that recordings of one program have in common, at least.
 _COMMON = 0.5
 
@@ -62,22 +65,49 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
     _check_calls(names, streams, registry)
     vocabulary = Vocabulary(streams, len(registry.calls))
     masks = [vocabulary.masks(one) for one in streams]
-    roles = outline.roles_of(outline.sequences(streams[-1].first, streams[-1].call, masks[-1]))
     runs = [variables(one.ranks, one.parameters) for one in streams]
-    observed = [
-        observe_.observe(one, run, mask, roles, registry, name)
-        for name, one, run, mask in zip(names, streams, runs, masks, strict=True)
-    ]
     grids = _grids(vocabulary, streams[-1])
     families: list[families_.Family | None] = [None]
     for number in range(1, len(registry.families)):
         families.append(families_.find(streams, runs, number, grids))
-    fitter = _Fitter(observed, registry, vocabulary, grids, alone, observe_.shares(observed[-1], roles))
-    role = discover([one.roles() for one in observed], Hints(None, grids, alone, "roles", True))
-    bodies = [[fitter.step(step) for step in body] for body in roles]
-    fitter.again()
     source = tuple((name, one.ranks, dict(one.parameters)) for name, one in zip(names, streams, strict=True))
-    return Blueprint(source, dict(streams[-1].parameters), families, role, bodies)
+
+    def along(roles: list[list[outline.Step]], observed: Sequence[Observed]) -> Blueprint:
+        fitter = _Fitter(observed, registry, vocabulary, grids, alone, observe_.shares(observed[-1], roles))
+        role = discover([one.roles() for one in observed], Hints(None, grids, alone, "roles", True))
+        bodies = [[fitter.step(step) for step in body] for body in roles]
+        fitter.again()
+        return Blueprint(source, dict(streams[-1].parameters), families, role, bodies)
+
+    refused: InvalidInput | None = None
+    made: Blueprint | None = None
+    try:
+        roles = outline.roles_of(
+            outline.sequences(streams[-1].first, streams[-1].call, masks[-1]),
+            [outline.line_of(call.location) for call in registry.calls],
+        )
+        observed = [
+            observe_.observe(one, run, mask, roles, registry, name)
+            for name, one, run, mask in zip(names, streams, runs, masks, strict=True)
+        ]
+        made = along(roles, observed)
+    except InvalidInput as error:
+        refused = error
+    if alone or (made is not None and made.shares()["exact"] > _EXACT):
+        assert made is not None or refused is not None
+        if made is None:
+            raise refused  # type: ignore[misc]
+        return made
+    # Ranks that make their calls in other orders: all of them along one body, in which calls are left out.
+    turns = in_turns(streams, masks, registry, runs)
+    if turns is not None:
+        other = along(*turns)
+        if made is None or other.shares()["exact"] > made.shares()["exact"]:
+            return other
+    if made is None:
+        assert refused is not None
+        raise refused
+    return made
 
 
 def leave_out_largest(programs: Sequence[tuple[str, Program, Mapping[str, int]]]) -> tuple[str, Deviation] | None:

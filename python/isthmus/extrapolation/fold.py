@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 #: Periods that are tried, at most, in a pass.
@@ -27,8 +29,11 @@ class Loop:
 Node = int | Loop
 
 
-def fold(sequence: NDArray[np.int64]) -> tuple[Node, ...]:
+def fold(sequence: NDArray[np.int64], lines: Mapping[int, tuple[str, int]] | None = None) -> tuple[Node, ...]:
     """Fold a sequence of numbers from 0.
+
+    ``lines``: file and line of each number. Of the turns of a body that repeat as often, the one is taken that begins
+    with the first line: what comes before may look like the end of an iteration.
 
     Examples
     --------
@@ -38,8 +43,9 @@ def fold(sequence: NDArray[np.int64]) -> tuple[Node, ...]:
     symbols = np.asarray(sequence, np.int64)
     base = int(symbols.max(initial=0)) + 1
     bodies: dict[tuple[int, ...], int] = {}
+    firsts = dict(lines or {})
     while True:
-        folded = _pass(symbols, bodies, base)
+        folded = _pass(symbols, bodies, base, firsts)
         if folded is None:
             break
         symbols = folded
@@ -51,7 +57,9 @@ def fold(sequence: NDArray[np.int64]) -> tuple[Node, ...]:
     return tree(tuple(symbols.tolist()))
 
 
-def _pass(symbols: NDArray[np.int64], bodies: dict[tuple[int, ...], int], base: int) -> NDArray[np.int64] | None:
+def _pass(
+    symbols: NDArray[np.int64], bodies: dict[tuple[int, ...], int], base: int, lines: dict[int, tuple[str, int]]
+) -> NDArray[np.int64] | None:
     """Fold the shortest period that repeats; None where nothing does."""
     for period in _periods(symbols):
         same = symbols[:-period] == symbols[period:]
@@ -61,11 +69,24 @@ def _pass(symbols: NDArray[np.int64], bodies: dict[tuple[int, ...], int], base: 
         if not long.any():
             continue
         # All runs of the body that the longest has; its other rotations become other bodies, in later passes.
-        at = int(begins[long][np.argmax(lengths[long])])
+        longest = int(np.argmax(lengths[long]))
+        at = int(begins[long][longest])
+        at += _turn(symbols[at : at + period].tolist(), int(lengths[long][longest]) % period, lines)
         body = symbols[at : at + period]
         number = base + bodies.setdefault(tuple(body.tolist()), len(bodies))
+        if int(body[0]) in lines:
+            lines[number] = lines[int(body[0])]
         return _replaced(symbols, body, number)
     return None
+
+
+def _turn(body: list[int], over: int, lines: Mapping[int, tuple[str, int]]) -> int:
+    """By how much a body is turned, at most ``over``, so that its first line comes first."""
+    places = [lines.get(number) for number in body]
+    if any(place is None for place in places) or len({place[0] for place in places if place is not None}) > 1:
+        return 0
+    known = [place[1] for place in places if place is not None]
+    return min(range(over + 1), key=lambda turn: known[turn])
 
 
 def _periods(symbols: NDArray[np.int64]) -> list[int]:

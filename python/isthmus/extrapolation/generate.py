@@ -16,7 +16,7 @@ from .blueprint import Blueprint, Repeat, Statement, Step
 from .doubts import ALL, sentence
 from .families import local
 from .formulas import variables
-from .rules import Rule, Same
+from .rules import ITERATED, Rule, Same
 from .streams import ADDRESSED, END, OPENING, WAITING
 from .where import Where
 
@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 #: Events of a program, at most: more do not fit the memory of a workstation.
 MOST = 1 << 30
 _RECEIVES = (EventKind.recv, EventKind.irecv)
+_BY_ITERATION = ("place", *ITERATED)
 
 
 def generate(blueprint: Blueprint, ranks: int, parameters: Mapping[str, int] | None = None) -> Program:
@@ -429,7 +430,7 @@ def _varies(rule: Rule) -> bool:
     """Whether numbers may differ from visit to visit."""
     rules = getattr(rule, "rules", None)
     if rules is not None:
-        return any(_varies(one) for one in rules.values()) or rule.feature.name == "place"  # type: ignore[union-attr]
+        return any(_varies(one) for one in rules.values()) or rule.feature.name in _BY_ITERATION  # type: ignore[union-attr]
     return rule.form not in ("", "peer", "windows") and not (rule.form == "block" and not getattr(rule, "turn", 0))
 
 

@@ -154,7 +154,7 @@ def observe(stream: Stream, variables: Mapping[str, int], masks: NDArray[np.int6
             )
         groups.append(Group(np.array(one.ranks, np.int64), found[0], found[1], len(one.calls)))
     observed = Observed(stream, variables, groups)
-    _find_waits(observed, roles)
+    find_waits(observed, roles)
     return observed
 
 
@@ -175,7 +175,7 @@ def _strange(one: Sequence_, roles: Sequence[Sequence[Step]], registry: Registry
     )
 
 
-def _find_waits(observed: Observed, roles: Sequence[Sequence[Step]]) -> None:
+def find_waits(observed: Observed, roles: Sequence[Sequence[Step]]) -> None:
     """What each wait waits for, as statements and how many of their openings came since."""
     stream = observed.stream
     if not np.isin(stream.kind, WAITING).any():
@@ -284,4 +284,4 @@ def shares(observed: Observed, roles: Sequence[Sequence[Step]]) -> dict[int, flo
     return {number: value / whole for number, value in used.items()} if whole else {}
 
 
-__all__ = ["CollectiveKind", "Group", "Observed", "observe", "shares", "waits"]
+__all__ = ["CollectiveKind", "Group", "Observed", "find_waits", "observe", "shares", "waits"]

@@ -188,10 +188,11 @@ class Sequence_:
     calls: list[int]
     masks: list[int]
 
-    def outline(self) -> list[Step]:
-        """Its own outline."""
+    def outline(self, lines: Sequence[tuple[str, int]] = ()) -> list[Step]:
+        """Its own outline; ``lines``: file and line of each call."""
         tokens = np.array(self.calls, np.int64) * BITS + first_bits(np.array(self.masks, np.int64))
-        return _of(fold(tokens))
+        places = {token: lines[token // BITS] for token in np.unique(tokens).tolist()} if lines else {}
+        return _of(fold(tokens, {token: place for token, place in places.items() if place[1]}))
 
     @property
     def richness(self) -> tuple[int, int, int]:
@@ -213,8 +214,18 @@ def sequences(first: NDArray[np.int64], call: NDArray[np.int64], mask: NDArray[n
     return list(found.values())
 
 
-def roles_of(found: Sequence[Sequence_]) -> list[list[Step]]:
-    """Outlines of roles, such that every sequence can be read along one of them."""
+def line_of(location: str) -> tuple[str, int]:
+    """File and line of a place in a program; line 0 if it is not known.
+
+    >>> line_of("sweep.c:12"), line_of("libfoo.so+0x12")
+    (('sweep.c', 12), ('libfoo.so+0x12', 0))
+    """
+    name, _, line = location.rpartition(":")
+    return (name, int(line)) if line.isdigit() else (location, 0)
+
+
+def roles_of(found: Sequence[Sequence_], lines: Sequence[tuple[str, int]] = ()) -> list[list[Step]]:
+    """Outlines of roles, such that every sequence can be read along one of them; ``lines``: where each call stands."""
     roles: list[list[Step]] = []
     members: list[list[Sequence_]] = []
     for one in sorted(found, key=lambda s: s.richness, reverse=True):
@@ -222,7 +233,7 @@ def roles_of(found: Sequence[Sequence_]) -> list[list[Step]]:
             at = next(i for i, body in enumerate(roles) if read(body, one.calls, one.masks))
             members[at].append(one)
             continue
-        own = one.outline()
+        own = one.outline(lines)
         mine = _keys(own, calls=True)
         likeness = [len(mine & _keys(body, calls=True)) / max(len(mine | _keys(body, calls=True)), 1) for body in roles]
         at = int(np.argmax(likeness)) if likeness else -1

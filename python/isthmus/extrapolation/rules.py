@@ -41,6 +41,10 @@ class Same:
         return str(self.formula)
 
 
+#: Features that tell ranks by their place beside the iteration of a loop.
+ITERATED = ("turn", "reach")
+
+
 @dataclass(frozen=True)
 class Feature:
     """A property of ranks by which numbers differ.
@@ -48,7 +52,9 @@ class Feature:
     ``first``: rank 0 or not. ``last``, ``ends``: the last rank, the first and the last. ``is R``: rank R or not.
     ``mod M``. ``bits``: zeros at the end of the rank. ``edge CHART``: on each side at the beginning, within, at its
     end. ``far CHART``: at the end. ``out ITEM``: the step of the item leaves the grid. ``two ITEM``: its side has two
-    ranks at most, so that steps to either end are one. ``member M``: the place in a list, modulo M.
+    ranks at most, so that steps to either end are one. ``member M``: the place in a list, modulo M. ``turn CHART AXES``:
+    the iteration is, around a side, that of the rank's place (0), the one before (2), the one after (3), another (1).
+    ``reach CHART AXES``: the place is behind the iteration (0), at it (1), one further (2), beyond (3).
     """
 
     name: str
@@ -79,10 +85,21 @@ class Feature:
             return np.full(len(rank), int(narrow))
         if self.name == "out":
             return self.item.chart.peers(self.item.symbol, ranks)[1][rank].astype(np.int64)
-        grid = chart_of(self.argument)
+        name, _, axes = self.argument.partition(" ")
+        grid = chart_of(name)
         assert isinstance(grid, Grid)
         place, sides = grid.place(rank, ranks), grid.sides(ranks)
         out = np.zeros(len(rank), np.int64)
+        if self.name in ITERATED:
+            for axis in map(int, axes):
+                far = place[axis] - where.inner
+                if self.name == "turn":
+                    far = far % sides[axis]
+                    far = np.where(far == 0, 0, np.where(far == sides[axis] - 1, 2, np.where(far == 1, 3, 1)))
+                    out = out * 4 + far
+                else:
+                    out = out * 4 + np.clip(far, -1, 2) + 1
+            return out
         for row, side in zip(place, sides, strict=True):
             if self.name == "edge":
                 out = out * 4 + np.where(row == 0, 0, 1) + np.where(row == side - 1, 2, 0)

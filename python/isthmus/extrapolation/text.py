@@ -326,12 +326,17 @@ def rule(words: str) -> Rule:
 def _cases(rest: str) -> Rule:
     head, _, parts = rest.partition(": ")
     feature = r.Feature(*head.split(" ", 1))
+    chart, _, axes = feature.argument.partition(" ")
     rules: dict[int, Rule] = {}
     for part in parts.split("; "):
         label, _, inner = part.partition(": ")
         rules[int(label)] = rule(inner)
     if feature.name in ("edge", "far", "sum", "odd"):
         if not isinstance(chart_of(feature.argument), Grid):
+            raise ValueError(rest)
+    elif feature.name in r.ITERATED:
+        grid = chart_of(chart)
+        if not isinstance(grid, Grid) or not axes.isdigit() or max(map(int, axes)) >= len(grid.order):
             raise ValueError(rest)
     elif feature.name in ("out", "two"):
         _item(feature.argument)
