@@ -300,3 +300,56 @@ def test_command(tmp_path: Path) -> None:
     picture = tmp_path / "waits.png"
     assert f"wrote {picture}" in run(*words, "--plot", str(picture))
     assert picture.read_bytes()[:4] == b"\x89PNG"
+
+
+ARCHIVE = """;   --- a log as the archive keeps them: indented comments, rulers, notes over several lines ---
+;       Version: 2.2
+;      Computer: Bull / Dell mix
+;  Installation: UNILU \xe9t\xe9
+;    Conversion: somebody@example.org - uncleaned version
+;
+; MaxJobs: 11
+; MaxRecords: 13
+; UnixStartTime: 1400749079
+; TimeZoneString: Europe/Luxembourg
+; MaxNodes: 3
+; MaxProcs: 8
+;     Note: Scheduler is OAR (http://oar.imag.fr/)
+;     Note: nodes differ
+; 1| 2| 3| 4| 5
+;  |  |  |  |
+
+    1        0 477768  100   4  32096 89734  4 108000    -1  1   1   1   1  1 -1 -1 -1
+    2       10     -1   -1  -1     -1    -1  4    600    -1  5   2   1   1  1 -1 -1 -1
+    3       10      5    0   2   0.00     0 -1     -1    -1  0   2   1   1  1 -1 -1 -1
+\t4       12      1   50   2 358.00  2560  2     20    -1  0   5   5   6  1 -1  1 30
+    5       12      1   50  64 358.00  2560 64    432    -1  1   5   5   6  1 -1 -1 -1
+; Queue:  2  besteffort     besteffort
+    6       40      1   30   2     -1    -1  2    100    -1  1   1   1   1  0 -1 -1 -1
+    6       40      1   10   2     -1    -1  2    100    -1  2   1   1   1  0 -1 -1 -1
+    6       -0     20   20   2     -1    -1  2    100    -1  3   1   1   1  0 -1 -1 -1
+    7       60      1   30   2     -1    -1  2    100    -1  2   1   1   1  0 -1 -1 -1
+    8       50      0   1.5  1     -1    -1 -1     -1    -1 -1  -1  -1  -1 -1 -1 -1 -1
+    9       70      0   30   0     -1    -1  0     60    -1  1   1   1   1  0 -1 -1 -1
+   10       70      0 2000   1     -1    -1  1   2000    -1  0   1   1   1  0 -1 -1 -1 ; killed
+"""
+
+
+def test_a_log_with_all_that_the_format_allows(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_bytes(ARCHIVE.encode("latin-1").replace(b"\n", b"\r\n"))
+    log = read_swf(path)
+    assert len(log) == 12
+    assert log.header["Computer"] == "Bull / Dell mix"
+    assert log.header["Note"].endswith("nodes differ")
+    jobs = log.jobs(16)
+    assert jobs.number.tolist() == [1, 3, 4, 6, 8, 7, 10]
+    assert jobs.nodes.tolist() == [4, 2, 2, 2, 1, 2, 1]
+    assert (jobs.overran, jobs.too_large, jobs.unknown, jobs.parts) == (1, 1, 2, 2)
+    said = " ".join(jobs.notes())
+    assert "8 processors on 3 nodes, which is no whole number a node: each processor is taken for a node" in said
+    assert "2 lines are parts of jobs that have a line for the whole" in said
+    assert not log.jobs(16, per_node=4).said
+    assert log.jobs(16, per_node=4).nodes.tolist() == [1, 1, 1, 16, 1, 1, 1, 1]
+    queued = queue("torus:4x4", log)
+    assert (queued.wait() >= 0).all()

@@ -15,7 +15,7 @@ import isthmus
 from isthmus.cli import cli
 from isthmus.errors import InvalidInput
 from isthmus.queueing import POLICIES, Jobs, Variation, decide, vary
-from isthmus.queueing.neighbours import MESSAGES, beside, traffic
+from isthmus.queueing.neighbours import MESSAGES, Near, beside, traffic
 from isthmus.queueing.variation import Varied, shares
 from isthmus.queueing.vary import given as given_by
 from isthmus.skeletons import Family
@@ -61,7 +61,9 @@ def test_a_queue_by_hand() -> None:
 
 def test_traffic_is_what_was_asked_for() -> None:
     machine = isthmus.load("torus:4x4x4")
-    others = traffic(machine, [2, 5, 3], 0.25, 0.01, 7)
+    others, used = traffic(machine, [2, 5, 3], 0.25, 0.01, 7)
+    assert others is not None
+    assert used.tolist() == list(range(10))
     others.validate()
     ops = others.ops
     sends = ops["kind"] == 1
@@ -83,7 +85,9 @@ def test_others_matter_only_on_shared_links() -> None:
     b.recv(1, 0, 1_000_000)
     program = isthmus.lower(b.build())
     alone = isthmus.simulate(program, machine, np.array([0, 2]), model="flow").makespan
-    both = beside(program, traffic(machine, [2], 0.9, 1.5 * alone, 1))
+    others, _ = traffic(machine, [2], 0.9, 1.5 * alone, 1)
+    assert others is not None
+    both = beside(program, others)
     both.validate()
 
     def time(others: list[int]) -> float:
@@ -92,6 +96,36 @@ def test_others_matter_only_on_shared_links() -> None:
 
     assert time([8, 9]) == pytest.approx(alone, rel=1e-9)
     assert time([1, 3]) > 1.05 * alone
+
+
+def test_messages_far_from_a_program_are_left_out() -> None:
+    # The program goes from 0 to 2 of a ring; node 1 sends over its link, 3 over that of 1, and 8 far from both.
+    machine = isthmus.load("torus:16")
+    near = Near(machine, np.array([0]), np.array([2]))
+    sources, targets = np.array([1, 2, 1, 3, 8, 2]), np.array([2, 4, 3, 5, 9, 1])
+    assert near(sources, targets).tolist() == [True, True, True, False, False, False]
+    kept, used = traffic(machine, [2, 2], 0.5, 0.01, 1, lambda a, b: near(np.array([1, 3, 8, 9])[a], b % 2 + 9))
+    assert kept is None
+    assert not len(used)
+    nodes = np.array([1, 3, 8, 10])
+    some, used = traffic(machine, [2, 2], 0.5, 0.01, 1, lambda a, b: near(nodes[a], nodes[b]))
+    assert some is not None
+    assert used.tolist() == [0, 1]
+    some.validate()
+    # Only what node 1 sends is near: what 3 answers goes the other way.
+    assert np.bincount(some.ops["kind"]).tolist()[1:3] == [MESSAGES, MESSAGES]
+    whole, _ = traffic(machine, [2, 2], 0.5, 0.01, 1)
+    assert whole is not None
+    b = isthmus.ProgramBuilder(2)
+    b.send(0, 1, 1_000_000)
+    b.recv(1, 0, 1_000_000)
+    program = isthmus.lower(b.build())
+    times = [
+        isthmus.simulate(beside(program, one), machine, np.array([0, 2, *nodes[ranks]]), model="flow", record="finish")
+        .finish[:2].max()
+        for one, ranks in ((some, used), (whole, np.arange(4)))
+    ]  # fmt: skip
+    assert times[0] == pytest.approx(times[1], rel=1e-9)
 
 
 def family() -> Family:

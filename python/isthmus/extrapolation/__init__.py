@@ -19,6 +19,7 @@
 - ``blueprint``: an outline whose numbers are rules
 - ``assemble``: calls of many ranks at a time as columns
 - ``generate``: the program of any number of ranks
+- ``matching``: every send has its receive
 - ``text``: blueprints as text
 - ``doubts``: what is exact in all recordings and yet not proved at another number of ranks
 - ``compare``: whether two programs make the same calls

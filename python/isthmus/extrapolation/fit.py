@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..schedule.event import ROOTED, CollectiveKind, EventKind
+from ..units import percent
 from . import families as families_
 from . import observe as observe_
 from . import outline
@@ -38,6 +39,8 @@ FEWEST = 3
 _EVEN = 3
 #: Part of the bytes of a program that is taken to be exact as a whole.
 _EXACT = 1 - 1e-9
+#: Part that must be exact where calls of some ranks are in no order that others have.
+_HALF = 0.5
 #: Part of the calls that recordings of one program have in common, at least.
 _COMMON = 0.5
 
@@ -102,8 +105,12 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
     turns = in_turns(streams, masks, registry, runs)
     if turns is not None:
         other = along(*turns)
-        if made is None or other.shares()["exact"] > made.shares()["exact"]:
+        exact = other.shares()["exact"]
+        if exact >= _HALF if made is None else exact > made.shares()["exact"]:
             return other
+        if made is None:
+            raise InvalidInput(f"{refused}. As loops of which each rank does other calls, rules would give only "
+                               f"{percent(exact)} of its bytes")  # fmt: skip
     if made is None:
         assert refused is not None
         raise refused

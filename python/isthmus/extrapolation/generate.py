@@ -16,6 +16,7 @@ from .blueprint import Blueprint, Repeat, Statement, Step
 from .doubts import ALL, sentence
 from .families import local
 from .formulas import variables
+from .matching import Balance, mend
 from .rules import ITERATED, Rule, Same
 from .streams import ADDRESSED, END, OPENING, WAITING
 from .where import Where
@@ -24,6 +25,7 @@ Ints = NDArray[np.int64]
 #: Events of a program, at most: more do not fit the memory of a workstation.
 MOST = 1 << 30
 _RECEIVES = (EventKind.recv, EventKind.irecv)
+_SENDING = (EventKind.send, EventKind.isend, EventKind.sendrecv)
 _BY_ITERATION = ("place", *ITERATED)
 
 
@@ -68,6 +70,9 @@ class _Generator:
         self.kept: dict[tuple[int, str], tuple[object, NDArray[np.generic]]] = {}
         #: For each statement why its numbers are not proved here, see :class:`.where.Where`.
         self.doubts: dict[int, set[str]] = {}
+        #: Sends less receives, and what each statement added to it when it was last looked at.
+        self.balance = Balance()
+        self.counted: dict[int, tuple[Ints, Ints, object, int, bool]] = {}
         self._communicators()
 
     def _depths(self) -> dict[int, int]:
@@ -207,6 +212,8 @@ class _Generator:
         partner = self.peers(step, ranks, visits, inner, out)
         out["comm"] = self.comm(call.family, ranks)
         out["tag"] = self.numbers(step, "tag", ranks, visits, inner)
+        if isinstance(partner, np.ndarray) and call.kind in (*_RECEIVES, *_SENDING):
+            self.count(step, ranks, partner, out)
         receives = call.kind in _RECEIVES and isinstance(partner, np.ndarray)
         out["amount"] = self.numbers(step, "bytes", ranks, visits, inner, partner if receives else None)
         if isinstance(out["amount"], np.ndarray) and out["amount"].min() < 0:
@@ -284,6 +291,22 @@ class _Generator:
         out["peer"] = self.inside(call.family, ranks, peer, what)
         return peer
 
+    def count(self, step: Statement, ranks: Ints, partner: Ints, out: dict[str, Any]) -> None:
+        """Messages of both sides; those that are the same again and again are looked at once."""
+        single = not isinstance(out["tag"], np.ndarray)
+        kept = self.counted.get(step.number)
+        if kept is not None and single and kept[0] is ranks and kept[1] is partner and kept[2] == out["tag"]:
+            self.balance.sum += kept[3]
+            self.balance.any = self.balance.any or kept[4]
+            return
+        before = Balance()
+        one = before.receive if step.call.kind in _RECEIVES else before.send
+        one(ranks, partner, out["tag"], out["comm"])
+        self.balance.sum += before.sum
+        self.balance.any = self.balance.any or before.any
+        if single:
+            self.counted[step.number] = (ranks, partner, out["tag"], before.sum, before.any)
+
     def create(self, step: Statement, ranks: Ints, visits: Ints, inner: int, out: dict[str, Any]) -> None:
         joins = np.broadcast_to(np.asarray(self.numbers(step, "joins", ranks, visits, inner)), len(ranks)).astype(bool)
         colors = self.colors[step.call.creates][ranks]
@@ -297,6 +320,7 @@ class _Generator:
                 np.broadcast_to(np.asarray(self.numbers(step, name, ranks, visits, inner), np.int64), len(ranks))
                 for name in ("source", "source_tag", "received")
             ]
+            self.balance.receive(ranks, columns[0], columns[1], out["comm"])
             columns[0] = self.inside(call.family, ranks, columns[0], f"{call.name} at {call.location}")
             out["detail"] = self.detail(np.stack(columns, axis=1))
             return
@@ -419,11 +443,25 @@ class _Generator:
         wanted = {**EVENT_COLUMNS, **{name: np.uint32 for name, known in texts.items() if known}}
         made: dict[str, Any]
         first, made = assemble(self.chunks, self.ranks, wanted, {name: NONE for name in texts if name in wanted})
+        details = np.concatenate(self.details)
+        origin = self.blueprint.origin(self.ranks, sentence(self.blueprint, self.ranks, self.doubts))
+        if not self.balance.even and len(self.blueprint.source) > 1:
+            details, lone = mend(made, details, first, self._within)
+            origin = "; ".join(filter(None, (origin, lone)))
         return Program(
-            first=first, details=np.concatenate(self.details), comm_first=self.comm_first, comm_ranks=self.comm_ranks,
+            first=first, details=details, comm_first=self.comm_first, comm_ranks=self.comm_ranks,
             locations=tuple(self.locations), phases=tuple(self.phases),
-            origin=self.blueprint.origin(self.ranks, sentence(self.blueprint, self.ranks, self.doubts)), **made,
+            origin=origin, **made,
         )  # fmt: skip
+
+    def _within(self, comm: Ints, ranks: Ints) -> Ints:
+        """Ranks of the world as ranks within these communicators."""
+        out = ranks.copy()
+        family = np.searchsorted(self.first_of, comm, side="right") - 1
+        for one in np.unique(family[comm > 0]).tolist():
+            chosen = (family == one) & (comm > 0)
+            out[chosen] = self.local[one][ranks[chosen]]
+        return out
 
 
 def _varies(rule: Rule) -> bool:

@@ -52,9 +52,10 @@ class Feature:
     ``first``: rank 0 or not. ``last``, ``ends``: the last rank, the first and the last. ``is R``: rank R or not.
     ``mod M``. ``bits``: zeros at the end of the rank. ``edge CHART``: on each side at the beginning, within, at its
     end. ``far CHART``: at the end. ``out ITEM``: the step of the item leaves the grid. ``two ITEM``: its side has two
-    ranks at most, so that steps to either end are one. ``member M``: the place in a list, modulo M. ``turn CHART AXES``:
-    the iteration is, around a side, that of the rank's place (0), the one before (2), the one after (3), another (1).
-    ``reach CHART AXES``: the place is behind the iteration (0), at it (1), one further (2), beyond (3).
+    ranks at most, so that steps to either end are one. ``member M``: the place in a list, modulo M.
+    ``turn CHART AXES``: around a side, the rank's place is that of the iteration (0), the one before (2), the one
+    after (3), another (1). ``reach CHART AXES``: the place is before the iteration (0), at it (1), one further (2),
+    beyond (3).
     """
 
     name: str

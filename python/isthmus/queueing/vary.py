@@ -13,12 +13,13 @@ from ..errors import InvalidInput
 from ..loading import load as load_machine
 from ..lowering.lower import lower
 from ..machine import Machine, Noise
+from ..schedule.operation import OpKind
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation import simulate
 from ..units import shown, text
 from .easy import Scheduler
-from .neighbours import beside, traffic
+from .neighbours import Near, beside, traffic
 from .policies import policy as policy_named
 from .queue import jobs_of
 from .variation import Variation, Varied
@@ -214,10 +215,20 @@ def _times(
     others = [nodes for nodes in got.others if len(nodes) > 1] if background and model != "loggops" else []
     loaded, whole, at = placed, schedule, where
     if others:
-        at = np.concatenate([where, *others])
+        nodes_of = np.concatenate(others)
+        sends = schedule.ops["kind"] == OpKind.send
+        source = np.repeat(np.arange(ranks), np.diff(schedule.op_first.astype(np.int64)))[sends]
+        near = Near(machine, where[source], where[schedule.ops["peer"][sends].astype(np.int64)])
         lasts = 1.25 * placed
         for _ in range(_LONGER):
-            whole = beside(schedule, traffic(machine, [len(nodes) for nodes in others], background, lasts, seed))
+            other, used = traffic(
+                machine, [len(nodes) for nodes in others], background, lasts, seed,
+                lambda a, b: near(nodes_of[a], nodes_of[b]),
+            )  # fmt: skip
+            if other is None:
+                loaded, whole, at = placed, schedule, where
+                break
+            whole, at = beside(schedule, other), np.concatenate([where, nodes_of[used]])
             loaded = run(whole, at, calm, seed)
             if loaded <= lasts:
                 break

@@ -18,6 +18,9 @@ FIELDS = (
     "requested_memory", "status", "user", "group", "executable", "queue", "partition", "preceding", "think_time",
 )  # fmt: skip
 
+#: Status of a part of a job: to be continued, the last one, the last one of a job that failed.
+_PARTS = (2, 3, 4)
+
 
 @dataclass(frozen=True, eq=False)
 class Workload(Tabular):
@@ -54,6 +57,19 @@ class Workload(Tabular):
             return None
         return processors // nodes if nodes > 0 and processors >= nodes and processors % nodes == 0 else None
 
+    def _uneven(self) -> str:
+        """What is said of a machine whose nodes have different numbers of processors."""
+        try:
+            processors, nodes = int(self.header["MaxProcs"]), int(self.header["MaxNodes"])
+        except (KeyError, ValueError):
+            return ""
+        if nodes < 1 or processors % nodes == 0 or processors < nodes:
+            return ""
+        return (
+            f"the log is of {processors:,} processors on {nodes:,} nodes, which is no whole number a node: each processor "
+            "is taken for a node; --processors-per-node says otherwise"
+        )
+
     def jobs(self, nodes: int, *, per_node: int | None = None, load: float | None = None) -> Jobs:
         """Return the jobs as they are on a machine.
 
@@ -70,8 +86,8 @@ class Workload(Tabular):
         Returns
         -------
         Jobs
-            Without those that ask for more nodes than there are, that never ran, or that ask for no processors; their
-            numbers are kept.
+            Without those that ask for more nodes than there are, that never ran, or that ask for no processors, and
+            without parts of jobs that have a line for the whole; numbers are kept.
         """
         each = per_node or self.processors_per_node or 1
         if each < 1:
@@ -80,8 +96,12 @@ class Workload(Tabular):
         asked = np.where(f["requested_processors"] > 0, f["requested_processors"], f["processors"])
         size = np.ceil(asked / each).astype(np.int64)
         unknown = (f["run"] < 0) | (asked <= 0)
-        large = ~unknown & (size > nodes)
-        kept = ~unknown & ~large
+        # Jobs that were checkpointed may have a line for each part of their run, beside one for the whole.
+        part = np.isin(f["status"], _PARTS)
+        part &= np.isin(f["job"], f["job"][~part])
+        unknown &= ~part
+        large = ~unknown & ~part & (size > nodes)
+        kept = ~unknown & ~large & ~part
         if not kept.any():
             raise InvalidInput(
                 f"{self.name}: none of its {len(self):,} jobs can run: {large.sum():,} ask for more than {nodes:,} "
@@ -99,6 +119,8 @@ class Workload(Tabular):
             overran=int((requested > 0).sum() and (run > requested)[requested > 0].sum()),
             too_large=int(large.sum()),
             unknown=int(unknown.sum()),
+            parts=int(part.sum()),
+            said=self._uneven() if per_node is None else "",
         )
         return out if load is None else out.at_load(load, nodes)
 
@@ -123,6 +145,10 @@ class Jobs:
     overran, too_large, unknown : int
         Jobs that ran longer than they had asked for, whose estimate is what they ran; jobs that were left out because
         the machine has too few nodes, or because their run time or processors are not known.
+    parts : int
+        Lines of parts of jobs that have one for the whole, left out.
+    said : str
+        How processors of the log were taken, where its header leaves that open.
     """
 
     number: NDArray[np.int64]
@@ -133,6 +159,8 @@ class Jobs:
     overran: int = 0
     too_large: int = 0
     unknown: int = 0
+    parts: int = 0
+    said: str = ""
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -153,7 +181,9 @@ class Jobs:
 
     def notes(self) -> list[str]:
         """What was changed or left out, in sentences."""
-        out = []
+        out = [self.said] if self.said else []
+        if self.parts:
+            out.append(f"{self.parts:,} lines are parts of jobs that have a line for the whole, and are left out")
         if self.too_large:
             out.append(f"{self.too_large:,} jobs ask for more nodes than the machine has and are left out")
         if self.unknown:

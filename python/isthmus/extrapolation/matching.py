@@ -1,0 +1,180 @@
+"""Every send has its receive: sends and receives are fitted apart, so the program that comes of them is checked.
+
+Sums of numbers that look random, one for each message, tell in one pass whether both sides are the same; only where
+they are not, messages are sorted to find those without a partner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..schedule.event import ANY, NULL, EventKind
+from ..units import percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+#: Part of the messages that may be without a partner, and are left out then.
+_MOST = 0.1
+_SENDS = (EventKind.send, EventKind.isend, EventKind.sendrecv)
+_RECEIVES = (EventKind.recv, EventKind.irecv)
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+class Balance:
+    """Sends less receives, as a sum of numbers that look random, one for each message."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+        #: Receives from any rank, or with any tag: the sum cannot tell.
+        self.any = False
+
+    def send(self, rank: Ints, peer: Ints, tag: Any, comm: Any) -> None:
+        """Messages of these ranks to these of the world; NULL is none."""
+        self.sum += _sum(rank, peer, tag, comm, peer >= 0)
+
+    def receive(self, rank: Ints, peer: Ints, tag: Any, comm: Any) -> None:
+        """Messages that these ranks receive from these of the world."""
+        self.any = self.any or bool((peer == ANY).any()) or bool(np.any((np.asarray(tag) == ANY) & (peer != NULL)))
+        self.sum -= _sum(peer, rank, tag, comm, peer >= 0)
+
+    @property
+    def even(self) -> bool:
+        """Whether both sides are the same."""
+        return not self.any and self.sum % (1 << 64) == 0
+
+
+def _sum(source: Ints, target: Ints, tag: Any, comm: Any, real: NDArray[np.bool_]) -> int:
+    """The sum of the numbers of messages."""
+    with np.errstate(over="ignore"):
+        value = source.astype(np.uint64) * _MIX[0] + target.astype(np.uint64)
+        value ^= value >> np.uint64(29)
+        value *= _MIX[1]
+        value += np.asarray(tag, np.int64).astype(np.uint64) * _MIX[2] + np.asarray(comm, np.int64).astype(np.uint64)
+        value ^= value >> np.uint64(32)
+        value *= _MIX[2]
+        value ^= value >> np.uint64(31)
+    return int(value[real].sum()) if not real.all() else int(value.sum())
+
+
+class Side(NamedTuple):
+    """Messages of one side: the event of each, sender and receiver within the communicator, tag, communicator."""
+
+    event: Ints
+    source: Ints
+    target: Ints
+    tag: Ints
+    comm: Ints
+
+
+def mend(made: dict[str, Any], details: Ints, first: Ints, local: Any) -> tuple[Ints, str]:
+    """Take the partner from messages that have none: they become calls with MPI_PROC_NULL.
+
+    Parameters
+    ----------
+    made : dict of str to array
+        Columns of the program, which are changed.
+    details, first : array
+        Of the program.
+    local : callable
+        From arrays of communicators and of ranks of the world to ranks within them.
+
+    Returns
+    -------
+    array, str
+        Details, and what was left out as a sentence; empty if nothing was.
+
+    Raises
+    ------
+    InvalidInput
+        If more than a tenth of the messages have no partner.
+    """
+    sends, receives, paired = _sides(made, details, first, local)
+    lone_sends, lone_receives = _alone(sends, receives)
+    lone = len(lone_sends) + len(lone_receives)
+    if not lone:
+        return details, ""
+    total = len(sends.event) + len(receives.event)
+    words = f"{len(lone_sends):,} sends would have no receive, and {len(lone_receives):,} receives no send"
+    if lone > _MOST * total:
+        ranks = len(first) - 1
+        raise InvalidInput(
+            f"at {ranks:,} ranks {words}, of {total:,} in all: the rules of both sides were found apart, and do not "
+            "agree there, so the program cannot be made for so many ranks; more recordings may tell how peers follow"
+        )
+    made["peer"][sends.event[lone_sends]] = NULL
+    plain = lone_receives < len(receives.event) - paired
+    made["peer"][receives.event[lone_receives[plain]]] = NULL
+    rows = receives.event[lone_receives[~plain]]
+    if len(rows):
+        # Rows of MPI_Sendrecv are shared by calls: those that change get their own.
+        at = made["detail"][rows].astype(np.int64)
+        new = np.stack([np.full(len(rows), 3), np.full(len(rows), NULL), details[at + 2], details[at + 3]], axis=1)
+        made["detail"][rows] = len(details) + 4 * np.arange(len(rows))
+        details = np.concatenate([details, new.reshape(-1)])
+    return details, f"{words}: they are left out, {percent(lone / total)} of all"
+
+
+def _sides(made: dict[str, Any], details: Ints, first: Ints, local: Any) -> tuple[Side, Side, int]:
+    """Sends, and receives with those of MPI_Sendrecv last, whose number is the third."""
+    kind, peer = made["kind"], made["peer"]
+    rank_of = np.repeat(np.arange(len(first) - 1), np.diff(first.astype(np.int64)))
+
+    def side(event: Ints, other: Ints, tag: Ints, sends: bool) -> Side:
+        comm = made["comm"][event].astype(np.int64)
+        mine = local(comm, rank_of[event])
+        return Side(event, *((mine, other) if sends else (other, mine)), tag, comm)
+
+    event = np.flatnonzero(np.isin(kind, _SENDS) & (peer >= 0))
+    sends = side(event, peer[event].astype(np.int64), made["tag"][event].astype(np.int64), True)
+    event = np.flatnonzero(np.isin(kind, _RECEIVES) & (peer != NULL))
+    other, tag = peer[event].astype(np.int64), made["tag"][event].astype(np.int64)
+    both = np.flatnonzero(kind == EventKind.sendrecv)
+    at = made["detail"][both].astype(np.int64)
+    used = details[at + 1] != NULL
+    both, at = both[used], at[used]
+    receives = side(np.concatenate([event, both]), np.concatenate([other, details[at + 1]]),
+                    np.concatenate([tag, details[at + 2]]), False)  # fmt: skip
+    return sends, receives, len(both)
+
+
+def _alone(sends: Side, receives: Side) -> tuple[Ints, Ints]:
+    """Indices of sends and of receives without a partner: receives of one rank and tag first, then those of any."""
+    open_sends = np.arange(len(sends.event))
+    open_receives: list[Ints] = []
+    any_source, any_tag = receives.source == ANY, receives.tag == ANY
+    for chosen in (~any_source & ~any_tag, ~any_source & any_tag, any_source & ~any_tag, any_source & any_tag):
+        mine = np.flatnonzero(chosen)
+        if not len(mine):
+            continue
+        fields = ["comm", "target"]
+        fields += [] if any_source[mine[0]] else ["source"]
+        fields += [] if any_tag[mine[0]] else ["tag"]
+        keys = [np.concatenate([getattr(sends, f)[open_sends], getattr(receives, f)[mine]]) for f in fields]
+        _, index = np.unique(np.stack(keys), axis=1, return_inverse=True)
+        index = index.reshape(-1)
+        of_sends, of_receives = index[: len(open_sends)], index[len(open_sends) :]
+        size = int(index.max()) + 1
+        pairs = np.minimum(np.bincount(of_sends, minlength=size), np.bincount(of_receives, minlength=size))
+        open_receives.append(mine[_ordinal(of_receives) >= pairs[of_receives]])
+        open_sends = open_sends[_ordinal(of_sends) >= pairs[of_sends]]
+    return open_sends, np.concatenate(open_receives) if open_receives else np.zeros(0, np.int64)
+
+
+def _ordinal(keys: Ints) -> Ints:
+    """The how manieth of its key each is."""
+    order = np.argsort(keys, kind="stable")
+    there = keys[order]
+    begin = np.concatenate([[True], there[1:] != there[:-1]]) if len(there) else np.zeros(0, bool)
+    starts = np.flatnonzero(begin)
+    out = np.empty(len(keys), np.int64)
+    out[order] = np.arange(len(keys)) - np.repeat(starts, np.diff([*starts, len(keys)]))
+    return out
+
+
+__all__ = ["Balance", "mend"]
