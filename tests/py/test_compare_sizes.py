@@ -137,9 +137,22 @@ def test_crossover_in_closed_form(where: float) -> None:
     assert (one.before, one.after) == ("fast", "slow")
     assert math.log2(one.ranks) == pytest.approx(where, abs=0.04)
     assert one.between == (2 ** math.floor(where), 2 ** math.ceil(where))
-    # Nothing is uncertain.
-    assert (one.low, one.high, one.share) == (None, None, 1.0)
+    # No number is uncertain, but what is between two sizes: a run of that size would find it there.
+    assert one.low is not None
+    assert one.high is not None
+    assert 2 ** math.floor(where) <= one.low < 2**where < one.high <= 2 ** math.ceil(where)
+    assert one.high / one.low < 1.3
+    assert one.share == 1.0
     assert f"at {one.ranks:,.0f} ranks slow overtakes fast" in str(found)
+
+
+def test_a_crossover_between_two_sizes_may_be_anywhere() -> None:
+    slow, fast = machine("2 Gflop/s", "1 us"), machine("3 Gflop/s", "4 us")
+    options: Any = {"reference": fast, "bound": (0.0, 0.0), "collectives": {"barrier": "dissemination"}}
+    (one,) = compare_sizes(rounds(5.5 * 3e-6 / 0.5), [slow, fast], ["slow", "fast"], [8, 512], **options).crossovers
+    assert one.low is not None
+    assert one.high is not None
+    assert (math.log2(one.low), math.log2(one.high)) == pytest.approx((3.3, 8.7), abs=0.2)
 
 
 def test_uncertainty_of_a_crossover_in_closed_form() -> None:

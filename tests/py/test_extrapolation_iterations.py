@@ -104,18 +104,17 @@ def messages(program: isthmus.Program) -> tuple[Counter[object], Counter[object]
     receives: Counter[object] = Counter()
     for rank in range(program.ranks):
         for event in program.events(rank):
-            if event.peer < 0:
-                continue
-            if event.kind.name in ("send", "isend", "sendrecv"):
+            kind = event.kind.name
+            if kind in ("send", "isend", "sendrecv") and event.peer >= 0:
                 sends[rank, event.peer, event.tag] += 1
-            if event.kind.name in ("recv", "irecv"):
+            if kind in ("recv", "irecv") and event.peer >= 0:
                 receives[event.peer, rank, event.tag] += 1
-            if event.kind.name == "sendrecv" and event.detail is not None and event.detail[0] >= 0:
+            if kind == "sendrecv" and event.detail is not None and event.detail[0] >= 0:
                 receives[event.detail[0], rank, event.detail[1]] += 1
     return sends, receives
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_irregular_peers_are_matched_or_refused(seed: int) -> None:
     def make(ranks: int) -> isthmus.Program:
         """Few messages between ranks at random, by blocking, nonblocking or combined calls."""
@@ -135,20 +134,26 @@ def test_irregular_peers_are_matched_or_refused(seed: int) -> None:
         b.barrier(None)
         return b.build()
 
-    for ranks in (8, 12, 16, 20, 33):
-        made, error = attempt(make, ranks)
-        assert made is not None or "would have no receive" in error or "does not follow the order" in error
-        if made is not None:
-            sends, receives = messages(made)
-            assert sends == receives
-
-
-def attempt(make, ranks: int) -> tuple[isthmus.Program | None, str]:  # type: ignore[no-untyped-def]
-    """The program fitted to three sizes, or why there is none."""
     try:
-        return generate(fit([(f"{n}", make(n), {}) for n in (8, 12, 16)]), ranks), ""
+        blueprint = fit([(f"{n}", make(n), {}) for n in (8, 12, 16)])
     except InvalidInput as error:
-        return None, str(error)
+        refused = str(error)
+    else:
+        refused = ""
+        for ranks in (8, 12, 16, 20, 33):
+            sends, receives = both_sides(blueprint, ranks)
+            assert sends == receives
+    assert not refused or "does not follow the order" in refused
+
+
+def both_sides(blueprint: Blueprint, ranks: int) -> tuple[Counter[object], Counter[object]]:
+    """Messages of the program; none where it is refused as they do not agree."""
+    try:
+        return messages(generate(blueprint, ranks))
+    except InvalidInput as error:
+        if "would have no receive" not in str(error):
+            raise
+        return Counter(), Counter()
 
 
 def shifts(ranks: int) -> isthmus.Program:
@@ -172,7 +177,7 @@ def test_messages_without_a_partner() -> None:
     sends, receives = messages(program)
     assert sends == receives
     assert sum(sends.values()) == 3 * 39 + 40
-    assert "; 3 sends would have no receive, and 0 receives no send: they are left out, 0.95 % of all" in str(program)
+    assert "; 3 sends would have no receive, and 0 receives no send: they are left out, 0.9 % of all" in str(program)
     assert isthmus.simulate(program, "torus:8x8").deadlock is None
     # Receives from elsewhere: most have no partner.
     with pytest.raises(InvalidInput, match=r"at 40 ranks 120 sends would have no receive, and 120 receives no send"):

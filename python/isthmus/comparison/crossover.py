@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,8 @@ class Crossover:
     between : (int, int)
         These two.
     low, high : float or None
-        Nine of ten samples in which it is there lie between; None where there is no doubt to sample.
+        Nine of ten samples in which it is there lie between; None where there is no doubt to sample, as where both are
+        as fast at a number of ranks that was simulated.
     share : float
         Samples in which it is there, of all.
     """
@@ -112,11 +114,14 @@ class Uncertain:
     doubts : sequence of dict
         Of the machine at each size, see :func:`doubts`.
     computing : Computing
+    errors : sequence of float, optional
+        Of the time at each size, relative, with 95 % confidence: where not all of a program is simulated.
     """
 
     parts: Sequence[Parts]
     doubts: Sequence[Mapping[str, float]]
     computing: Computing
+    errors: Sequence[float] = ()
 
     def samples(self, rng: np.random.Generator, bound: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Times, one row for each sample and one column for each size; 0 where nothing is uncertain.
@@ -143,7 +148,33 @@ class Uncertain:
                 mean = sum(seconds[part] * factors[part] for part in of) / weight if weight else 1.0
                 total = total + seconds[name] * mean
             columns.append(np.broadcast_to(total, SAMPLES))
-        return np.stack(columns, 1)
+        times = np.stack(columns, 1)
+        if any(self.errors):
+            # Errors of times are independent from size to size, unlike those of parameters.
+            times = times * np.exp(rng.standard_normal(times.shape) * np.log1p(self.errors) / 1.96)
+        return times
+
+
+def _bent(ranks: Sequence[int], log_ratio: NDArray[np.float64]) -> float:
+    """How far times at a size are from the line between those of the sizes beside it: the root of the mean square."""
+    x = np.log(ranks)
+    inner = x[1:-1]
+    if not len(inner):
+        return float("inf")
+    line = log_ratio[:-2] + (log_ratio[2:] - log_ratio[:-2]) * (inner - x[:-2]) / (x[2:] - x[:-2])
+    return float(np.sqrt(np.mean((log_ratio[1:-1] - line) ** 2)))
+
+
+def _moved(at: float, size: int, ranks: Sequence[int], row: NDArray[np.float64], bend: float, draw: float) -> float:
+    """A crossover where times between two sizes do not follow the line: anywhere between them if nothing is known."""
+    after = next(i for i in range(size + 1, len(ranks)) if row[i] != 0)
+    low, high = np.log(ranks[size]), np.log(ranks[after])
+    if after > size + 1 or bend == 0:
+        return at
+    if np.isinf(bend):
+        return float(np.exp(low + (high - low) * draw))
+    slope = (row[after] - row[size]) / (high - low)
+    return float(np.exp(np.clip(np.log(at) + bend * NormalDist().inv_cdf(draw) / abs(slope), low, high)))
 
 
 def crossovers(
@@ -156,10 +187,14 @@ def crossovers(
     rng = np.random.default_rng(1)
     bound = rng.uniform(low, high, SAMPLES) if high > low else None
     sampled = np.log(second.samples(rng, bound) / first.samples(rng, bound))
-    certain = bool((np.ptp(sampled, 0) < 1e-12).all())
-    if certain:
-        sampled = ratio[None, :]
-    found = [crossings(ranks, row.tolist()) for row in sampled]
+    if (np.ptp(sampled, 0) < 1e-12).all():
+        sampled = np.broadcast_to(ratio, (SAMPLES, len(ratio)))
+    bend = _bent(ranks, ratio)
+    draws = rng.uniform(1e-6, 1 - 1e-6, SAMPLES).tolist()
+    found = [
+        [(_moved(x, size, ranks, row, bend, draw), size) for x, size in crossings(ranks, row.tolist())]
+        for row, draw in zip(sampled, draws, strict=True)
+    ]
     signs = [[bool(row[size] > 0) for _, size in one] for row, one in zip(sampled, found, strict=True)]
     out = []
     for at, size in crossings(ranks, ratio.tolist()):
@@ -172,8 +207,9 @@ def crossovers(
         ]  # fmt: skip
         there = [x for x in near if x is not None]
         before, after = names if ahead else names[::-1]
-        known = not certain and bool(there)
-        least, most = (float(np.quantile(there, q)) if known else None for q in (0.05, 0.95))
+        least, most = (
+            float(np.quantile(there, q)) if there and min(there) < max(there) else None for q in (0.05, 0.95)
+        )
         after_it = next(i for i in range(size + 1, len(ranks)) if ratio[i] != 0)
         out.append(Crossover(before, after, at, (ranks[size], ranks[after_it]), least, most, len(there) / len(found)))
     return out, sum(map(bool, found)) / len(found)

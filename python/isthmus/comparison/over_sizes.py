@@ -157,7 +157,12 @@ def compare_sizes(
     found = []
     shares = {}
     uncertain = [
-        Uncertain([row[i].parts for row in rows], _doubts(machine, done, reference is not None), computed[i])
+        Uncertain(
+            [row[i].parts for row in rows],
+            _doubts(machine, done, reference is not None),
+            computed[i],
+            [row[i].error or 0.0 for row in rows],
+        )
         for i, machine in enumerate(machines)
     ]
     for i in range(1, len(machines)):

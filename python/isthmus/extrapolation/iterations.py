@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .streams import Registry, Stream
 
 #: Calls of all recordings, different calls, and times that ranks come to calls, at most.
-_CALLS, _SYMBOLS, _VISITS = 1_500_000, 160, 4_000_000
+_CALLS, _SYMBOLS, _VISITS = 1_500_000, 240, 4_000_000
 #: Rounds in which calls are moved to where fewer go back.
 _ROUNDS = 30
 #: Calls of a rank that go back more, at most, in orders that are compared by their messages.

@@ -66,8 +66,8 @@ class Workload(Tabular):
         if nodes < 1 or processors % nodes == 0 or processors < nodes:
             return ""
         return (
-            f"the log is of {processors:,} processors on {nodes:,} nodes, which is no whole number a node: each processor "
-            "is taken for a node; --processors-per-node says otherwise"
+            f"the log is of {processors:,} processors on {nodes:,} nodes, which is no whole number a node: each "
+            "processor is taken for a node; --processors-per-node says otherwise"
         )
 
     def jobs(self, nodes: int, *, per_node: int | None = None, load: float | None = None) -> Jobs:
