@@ -123,12 +123,13 @@ def mend(made: dict[str, Any], details: Ints, first: Ints, local: Any) -> tuple[
 def _sides(made: dict[str, Any], details: Ints, first: Ints, local: Any) -> tuple[Side, Side, int]:
     """Sends, and receives with those of MPI_Sendrecv last, whose number is the third."""
     kind, peer = made["kind"], made["peer"]
-    rank_of = np.repeat(np.arange(len(first) - 1), np.diff(first.astype(np.int64)))
+    begin = first.astype(np.int64)
+    rank_of = np.repeat(np.arange(len(first) - 1), begin[1:] - begin[:-1])
 
     def side(event: Ints, other: Ints, tag: Ints, sends: bool) -> Side:
         comm = made["comm"][event].astype(np.int64)
         mine = local(comm, rank_of[event])
-        return Side(event, *((mine, other) if sends else (other, mine)), tag, comm)
+        return Side(event, mine if sends else other, other if sends else mine, tag, comm)
 
     event = np.flatnonzero(np.isin(kind, _SENDS) & (peer >= 0))
     sends = side(event, peer[event].astype(np.int64), made["tag"][event].astype(np.int64), True)
