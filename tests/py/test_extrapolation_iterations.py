@@ -209,3 +209,22 @@ def test_partners_of_any_source_and_tag() -> None:
                 fits = sends.target[i] == receives.target[j] and (
                     receives.source[j] in (-1, sends.source[i])) and receives.tag[j] in (-1, sends.tag[i])  # fmt: skip
                 assert not fits
+
+
+def test_trees_of_more_bits_are_said_to_be_unknown() -> None:
+    def make(ranks: int) -> isthmus.Program:
+        """A sum along a binomial tree, by hand."""
+        b = ProgramBuilder(ranks)
+        for bit in range((ranks - 1).bit_length()):
+            for rank in range(1 << bit, ranks, 2 << bit):
+                with b.location("t.c:7"):
+                    b.send(rank, rank - (1 << bit), 64)
+                with b.location("t.c:8"):
+                    b.recv(rank - (1 << bit), rank, 64)
+        return b.build()
+
+    blueprint = fitted(make, (8, 12, 16))
+    assert difference(make(14), generate(blueprint, 14)) is None
+    assert "bits of the rank" not in str(generate(blueprint, 14))
+    said = "go along bits of the rank, of which 21 ranks have 5, and those recorded 4 at most"
+    assert said in str(generate(blueprint, 21))

@@ -46,6 +46,16 @@ def boxes(blueprint: Blueprint) -> dict[int, set[int]]:
     return out
 
 
+def _grown(blueprint: Blueprint, bits: int) -> set[str]:
+    """Charts along which calls step, one for each bit of a rank, up to the last one of the largest recording."""
+    last = {"bit": bits, "xor": 1 << (bits - 1)}
+    return {
+        step.item.chart.name
+        for step in blueprint.statements()
+        if step.item is not None and last.get(step.item.chart.name) == step.item.symbol[0]
+    }
+
+
 def sentence(blueprint: Blueprint, ranks: int, found: Mapping[int, set[str]]) -> str:
     """Why bytes that are exact in the recordings may differ at so many ranks; empty if nothing says so.
 
@@ -73,6 +83,14 @@ def sentence(blueprint: Blueprint, ranks: int, found: Mapping[int, set[str]]) ->
             reasons.append(
                 (part, f"depend on a box of {here} ranks, and those recorded were of another kind ({there})")
             )
+    known, wanted = ((size - 1).bit_length() for size in (blueprint.sizes[-1], ranks))
+    grown = _grown(blueprint, known) if wanted > known else set()
+    if grown:
+        part = share(
+            step.number for step in blueprint.statements() if step.item is not None and step.item.chart.name in grown
+        )
+        reasons.append((part, f"go along bits of the rank, of which {ranks:,} ranks have {wanted}, and those recorded "
+                              f"{known} at most: steps along the others are not known"))  # fmt: skip
     for word, why in (
         ("divide", "come from a formula that gives a fraction here, as extents do not divide: it was rounded"),
         ("ranks", "are of ranks unlike all that were recorded"),
