@@ -446,7 +446,7 @@ class _Generator:
         details = np.concatenate(self.details)
         origin = self.blueprint.origin(self.ranks, sentence(self.blueprint, self.ranks, self.doubts))
         if not self.balance.even and len(self.blueprint.source) > 1:
-            details, lone = mend(made, details, first, self._within)
+            details, lone = mend(made, details, first.astype(np.int64), self._within)
             origin = "; ".join(filter(None, (origin, lone)))
         return Program(
             first=first, details=details, comm_first=self.comm_first, comm_ranks=self.comm_ranks,

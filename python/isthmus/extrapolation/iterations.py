@@ -326,7 +326,9 @@ def _common(one: Path, other: Path) -> int:
 
 def _senders(stream: Stream) -> dict[int, int]:
     """For each call that waits for a message, the call that sends it: the first unreceived one of its kind."""
-    program, sends, receives = stream.program, {}, {}
+    program = stream.program
+    sends: dict[tuple[int, int, int, int], list[int]] = {}
+    receives: dict[tuple[int, int, int, int], list[int]] = {}
     comm = np.where(stream.event >= 0, program.comm[np.maximum(stream.event, 0)], 0).tolist()
     kinds, peers, tags, ranks = (column.tolist() for column in (stream.kind, stream.peer, stream.tag, stream.rank))
     addressed = (EventKind.send, EventKind.isend, EventKind.recv, EventKind.irecv, EventKind.sendrecv)

@@ -217,7 +217,8 @@ def _times(
     if others:
         nodes_of = np.concatenate(others)
         sends = schedule.ops["kind"] == OpKind.send
-        source = np.repeat(np.arange(ranks), np.diff(schedule.op_first.astype(np.int64)))[sends]
+        begin = schedule.op_first.astype(np.int64)
+        source = np.repeat(np.arange(ranks), begin[1:] - begin[:-1])[sends]
         near = Near(machine, where[source], where[schedule.ops["peer"][sends].astype(np.int64)])
         lasts = 1.25 * placed
         for _ in range(_LONGER):
