@@ -91,8 +91,7 @@ int main(int argc, char** argv) {
           const double one = run((enum what)what, sizes[i], batches, (enum way)way);
           if (turn > 0 && one < best[way]) best[way] = one;
         }
-      if (rank == 0)
-        printf("%s,%zu,%.3f,%.3f,%.3f\n", names[what], sizes[i], best[OURS], best[THEIRS], best[ANSWERED]);
+      if (rank == 0) printf("%s,%zu,%.3f,%.3f,%.3f\n", names[what], sizes[i], best[OURS], best[THEIRS], best[ANSWERED]);
     }
   fflush(stdout);
   must(isthmus_space_leave(space));

@@ -1,8 +1,9 @@
 /* Who carries out the next collective of a kind and size. At the beginning Isthmus and the MPI library take turns and
  * are timed; afterwards 64 of 4,096 calls are, and at first some sooner. The turn depends on the number of the call on
  * its communicator alone, so that all ranks take the same one; at times all of them agree whether the MPI library's own
- * is faster. Turns last for several calls, and the first ones of a turn are not timed: whoever is called after the other
- * finds caches that hold nothing of its own, which took the MPI library's alltoall of 64 KiB from 8.3 to 13.7 us. */
+ * is faster. Turns last for several calls, and the first ones of a turn are not timed: whoever is called after the
+ * other finds caches that hold nothing of its own, which took the MPI library's alltoall of 64 KiB from 8.3 to 13.7 us.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

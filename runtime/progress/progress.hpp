@@ -26,8 +26,8 @@ enum class ProgressMode : std::uint8_t {
   timer,   ///< looks when it expects something, before others where that is permitted: takes turns with the program
 };
 
-/// "none", "thread", "timer", or "auto": by the cores that this process may run on, its `mates`, ranks of this node, and
-/// all `ranks`. Throws InvalidInput.
+/// "none", "thread", "timer", or "auto": by the cores that this process may run on, its `mates`, ranks of this node,
+/// and all `ranks`. Throws InvalidInput.
 ProgressMode progress_mode(std::string_view name, std::uint32_t mates, std::uint32_t ranks);
 
 class Progress {

@@ -14,7 +14,10 @@ from library import ROOT
 MODEL = ROOT / "tests/model"
 #: Explored: compiled as it is, but every access to memory is a call of the model.
 CHECKED = [
-    *(MODEL / f"{name}.cpp" for name in ("accesses", "barriers", "boards", "classics", "inboxes", "locks", "near_ranks")),
+    *(
+        MODEL / f"{name}.cpp"
+        for name in ("accesses", "barriers", "boards", "classics", "inboxes", "locks", "near_ranks")
+    ),
     *(MODEL / f"{name}.cpp" for name in ("rings", "worlds")),
     ROOT / "runtime/pgas/barrier.cpp",
     ROOT / "runtime/pgas/board_words.cpp",
@@ -55,7 +58,16 @@ def test_classical_programs_have_the_outcomes_that_are_known(model: Path) -> Non
 #: Orders of each part whose weakening has to be found.
 @pytest.mark.parametrize(
     ("part", "orders"),
-    {"rings": 6, "inboxes": 4, "barriers": 2, "meetings": 2, "boards": 4, "locks": 11, "worlds": 3, "accesses": 3}.items(),
+    {
+        "rings": 6,
+        "inboxes": 4,
+        "barriers": 2,
+        "meetings": 2,
+        "boards": 4,
+        "locks": 11,
+        "worlds": 3,
+        "accesses": 3,
+    }.items(),
 )
 def test_parts_without_locks(model: Path, part: str, orders: int) -> None:
     """All interleavings and values: nothing goes wrong, and it does where any order is weaker."""
