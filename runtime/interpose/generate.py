@@ -89,6 +89,9 @@ WAITS = {
     "Waitsome": "n requests count indices statuses",
     "Testsome": "n requests count indices statuses",
     "Request_get_status": "value flag status",
+    "Request_get_status_all": "n values flag statuses",
+    "Request_get_status_any": "n values index flag status",
+    "Request_get_status_some": "n values count indices statuses",
     "Start": "request",
     "Startall": "n requests",
     "Request_free": "request",
@@ -211,11 +214,11 @@ def _wait(function: Function, language: Language) -> str:
         if token == "n":
             number = f"*{at}"
             given.append(number)
-        elif token in ("request", "requests", "value"):
+        elif token in ("request", "requests", "value", "values"):
             before.append(f"MPI_Request* r = alloca((size_t)({number} + 1) * sizeof *r);")
             before.append(f"for (int i = 0; i < {number}; ++i) r[i] = PMPI_Request_f2c({at}[i]);")
             given.append("r[0]" if token == "value" else "r")
-            if token != "value":
+            if token not in ("value", "values"):
                 after.append(f"for (int i = 0; i < {number}; ++i) {at}[i] = PMPI_Request_c2f(r[i]);")
         elif token in ("flag", "index", "count"):
             before.append(f"int {token}_ = 0;")

@@ -429,6 +429,11 @@ int waits_testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Statu
 int waits_waitsome(int n, MPI_Request* requests, int* count, int* indices, MPI_Status* statuses);
 int waits_testsome(int n, MPI_Request* requests, int* count, int* indices, MPI_Status* statuses);
 int waits_request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int waits_request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses);
+int waits_request_get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int waits_request_get_status_some(int n, const MPI_Request* requests, int* count, int* indices, MPI_Status* statuses);
+#endif
 int waits_start(MPI_Request* request);
 int waits_startall(int n, MPI_Request* requests);
 int waits_request_free(MPI_Request* request);

@@ -175,6 +175,53 @@ int waits_request_get_status(MPI_Request request, int* flag, MPI_Status* status)
   return MPI_SUCCESS;
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int waits_request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  int first = 0;
+  *flag = 0;
+  if (!ours_done(n, requests, &first)) {
+    beside(63);
+    return MPI_SUCCESS;
+  }
+  const int error = PMPI_Request_get_status_all(n, requests, flag, statuses);
+  if (*flag) {
+    for (int i = 0; i < n; ++i)
+      if (request_find(requests[i])) set_empty(status_of(statuses, i));
+  } else {
+    beside(0);
+  }
+  return error;
+}
+
+int waits_request_get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  bool active = false;
+  const int i = done_from(0, n, requests, &active);
+  if (i < n) {
+    *index = i;
+    *flag = 1;
+    set_empty(status);
+    return MPI_SUCCESS;
+  }
+  const int error = PMPI_Request_get_status_any(n, requests, index, flag, status);
+  if (*flag && *index == MPI_UNDEFINED && active) *flag = 0;
+  if (!*flag) beside(0);
+  return error;
+}
+
+int waits_request_get_status_some(int n, const MPI_Request* requests, int* count, int* indices, MPI_Status* statuses) {
+  bool active = false;
+  const int error = PMPI_Request_get_status_some(n, requests, count, indices, statuses);
+  int found = *count == MPI_UNDEFINED ? 0 : *count;
+  for (int i = done_from(0, n, requests, &active); i < n; i = done_from(i + 1, n, requests, &active)) {
+    indices[found] = i;
+    set_empty(status_of(statuses, found++));
+  }
+  if (found > 0 || active) *count = found;
+  if (found == 0) beside(0);
+  return error;
+}
+#endif
+
 int waits_start(MPI_Request* request) {
   struct request* r = request_find(*request);
   return r ? request_start(r) : PMPI_Start(request);

@@ -118,10 +118,15 @@ static const struct layout* any_layout(void) {
   return &layouts[(common + (unsigned)rank * 7) % LAYOUTS];
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define FINISHES 11
+#else
+#define FINISHES 8
+#endif
 static void finish(MPI_Request* request) {
   int flag = 0, index, n, indices[2];
   MPI_Request two[2] = {MPI_REQUEST_NULL, *request};
-  switch (any(8)) {
+  switch (any(FINISHES)) {
     case 0: MPI_Wait(request, MPI_STATUS_IGNORE); return;
     case 1:
       while (!flag) MPI_Test(request, &flag, MPI_STATUS_IGNORE);
@@ -135,6 +140,22 @@ static void finish(MPI_Request* request) {
     case 6:
       while (!flag) MPI_Testany(2, two, &index, &flag, MPI_STATUS_IGNORE);
       break;
+#if FINISHES > 8
+    case 8:
+      while (!flag) MPI_Request_get_status_all(2, two, &flag, MPI_STATUSES_IGNORE);
+      MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+      break;
+    case 9:
+      while (!flag) MPI_Request_get_status_any(2, two, &index, &flag, MPI_STATUS_IGNORE);
+      if (index != 1) ++wrong, printf("rank %d: %s: request %d of 2 has ended\n", world_rank, what, index);
+      MPI_Wait(&two[1], MPI_STATUS_IGNORE);
+      break;
+    case 10:
+      for (n = 0; n == 0;) MPI_Request_get_status_some(2, two, &n, indices, MPI_STATUSES_IGNORE);
+      if (n != 1 || indices[0] != 1) ++wrong, printf("rank %d: %s: %d requests have ended\n", world_rank, what, n);
+      MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+      break;
+#endif
     default:
       while (!flag) MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE);
       MPI_Wait(request, MPI_STATUS_IGNORE);
