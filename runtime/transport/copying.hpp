@@ -62,7 +62,8 @@ class Copying {
     const std::uint32_t size = InPlace::size_of(count), n = sent_[size]++;
     if (n < first) return {(n / (first / 4) & 1) != 0, true};
     // A try is dear where the way it tries was much slower.
-    const std::uint32_t between = in_[size][0] > 2 * in_[size][1] ? 1024 : 256;
+    const auto [through, past] = in_[size];
+    const std::uint32_t between = std::max(through, past) > 2 * std::min(through, past) ? 1024 : 256;
     const bool is_try = n % between < tries;
     return {is_better(size, out) != is_try, is_try || n % 4 == 0};
   }

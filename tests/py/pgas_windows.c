@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static isthmus_team* team;
@@ -259,7 +258,8 @@ static void several(void) {
 /* As for a network card that reads and writes pages which do not move. Only what is tried: this machine may have no
  * more. */
 int MPI_Win_create(void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* window) {
-  if (size <= 4 << 20) mlock(base, (size_t)size);
+  if (size <= 4 << 20)
+    for (MPI_Aint i = 0; i < size; i += 4096) ((volatile char*)base)[i] = ((volatile char*)base)[i];
   return PMPI_Win_create(base, size, unit, info, comm, window);
 }
 #endif

@@ -192,10 +192,38 @@ def test_messages_without_a_partner() -> None:
     assert sum(sends.values()) == 3 * 40 + 39
 
 
+def test_a_part_that_follows_no_rule_is_left_out() -> None:
+    def make(ranks: int) -> isthmus.Program:
+        """Twelve shifts, and one message from each rank to that of its square."""
+        b = ProgramBuilder(ranks)
+        rank = np.arange(ranks)
+        for _ in range(12):
+            b.irecv(None, (rank - 1) % ranks, 100)
+            b.isend(None, (rank + 1) % ranks, 100)
+            b.waitall(None)
+        for one in rank.tolist():
+            b.isend(one, one * one % ranks, 10, tag=7)
+        for one in rank.tolist():
+            for source in np.flatnonzero(rank * rank % ranks == one).tolist():
+                b.recv(one, source, 10, tag=7)
+        b.waitall(None)
+        return b.build()
+
+    blueprint = fit([(f"{n}", make(n), {}) for n in (8, 12, 16)])
+    for ranks in (8, 12, 16, 17, 20, 33):
+        program = generate(blueprint, ranks)
+        sends, receives = messages(program)
+        assert sends == receives
+        assert {(one, (one + 1) % ranks, 0) for one in range(ranks)} <= set(sends)
+        assert sum(sends.values()) >= 12 * ranks
+        assert isthmus.simulate(program, "torus:8x8").deadlock is None
+    assert "7.7 % of all" in str(generate(blueprint, 17))
+
+
 def test_partners_of_any_source_and_tag() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(60):
-        n, m = rng.integers(0, 12, 2)
+    for _ in range(200):
+        n, m = rng.integers(0, 16, 2)
         sends = Side(
             np.arange(n), rng.integers(0, 3, n), rng.integers(0, 3, n), rng.integers(0, 2, n), np.zeros(n, int)
         )
@@ -209,6 +237,26 @@ def test_partners_of_any_source_and_tag() -> None:
                 fits = sends.target[i] == receives.target[j] and (
                     receives.source[j] in (-1, sends.source[i])) and receives.tag[j] in (-1, sends.tag[i])  # fmt: skip
                 assert not fits
+        assert n - len(lone_sends) == most_pairs(sends, receives)
+
+
+def most_pairs(sends: Side, receives: Side) -> int:
+    """As many as find a partner at most, found one by one along augmenting paths."""
+    partner: dict[int, int] = {}
+
+    def finds(i: int, seen: set[int]) -> bool:
+        for j in range(len(receives.event)):
+            fits = sends.target[i] == receives.target[j] and (
+                receives.source[j] in (-1, sends.source[i])) and receives.tag[j] in (-1, sends.tag[i])  # fmt: skip
+            if not fits or j in seen:
+                continue
+            seen.add(j)
+            if j not in partner or finds(partner[j], seen):
+                partner[j] = i
+                return True
+        return False
+
+    return sum(finds(i, set()) for i in range(len(sends.event)))
 
 
 def test_trees_of_more_bits_are_said_to_be_unknown() -> None:

@@ -104,6 +104,9 @@ def test_messages_far_from_a_program_are_left_out() -> None:
     near = Near(machine, np.array([0]), np.array([2]))
     sources, targets = np.array([1, 2, 1, 3, 8, 2]), np.array([2, 4, 3, 5, 9, 1])
     assert near(sources, targets).tolist() == [True, True, True, False, False, False]
+    # What 1 sends to 15 goes the other way, but through the interface of what it sends to 3.
+    assert near(np.array([1, 1]), np.array([3, 15])).tolist() == [True, True]
+    assert near(np.array([1]), np.array([15])).tolist() == [False]
     kept, used = traffic(machine, [2, 2], 0.5, 0.01, 1, lambda a, b: near(np.array([1, 3, 8, 9])[a], b % 2 + 9))
     assert kept is None
     assert not len(used)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     "FILES are recordings of one program, FILE or FILE:name=number,...: numbers of the problem that differ. "
     "Without names, the problem is taken to be what P, the number of ranks, made of it. Each place of the program is "
     "labelled: exact, if its rule predicts each recording from the others; fitted, by regression; guessed, if there is "
-    "no rule.",
+    "no rule. Messages whose sends and receives do not agree are left out of programs that are made, and programs of "
+    "which they are more than a tenth are refused; this is tried with the largest recording.",
 )
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
 @click.option(
@@ -58,9 +59,16 @@ def fit(
         name, found = left_out
         ranks = blueprint.sizes[-1]
         results.append({"file": name, "ranks": ranks, "left_out": True} | found._asdict())
-    for name, program, parameters in held:
-        made = generate(blueprint, program.ranks, parameters)
-        results.append({"file": name, "ranks": program.ranks, "left_out": False} | deviation(program, made)._asdict())
+    # The largest recording as well: a skeleton from which nothing can be made is of no use.
+    for name, program, parameters in [*held, max(given, key=lambda one: one[1].ranks)]:
+        about = {"file": name, "ranks": program.ranks, "left_out": False}
+        try:
+            made = generate(blueprint, program.ranks, parameters)
+        except InvalidInput as error:
+            results.append(about | {"refused": str(error)})
+        else:
+            if len(results) < len(held) + (left_out is not None):
+                results.append(about | deviation(program, made)._asdict())
     _tell(blueprint, output, as_json, results)
 
 
@@ -160,6 +168,9 @@ def _tell(blueprint: Blueprint, output: str | None, as_json: bool, checks: list[
     words = ", ".join(map(str, blueprint.sizes))
     click.echo(f"\nBytes of the recording{'s' * several} of {words} ranks: {parts or 'none'}.")
     for one in checks:
+        if "refused" in one:
+            click.echo(f"{one['file']}: cannot be made from it: {one['refused']}")
+            continue
         verdict = "every call is the same" if not one["first"] else f"the first call that differs: {one['first']}"
         how = ", from the others" * one["left_out"]
         click.echo(

@@ -103,8 +103,14 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
         return made
     # Ranks that make their calls in other orders: all of them along one body, in which calls are left out.
     turns = in_turns(streams, masks, registry, runs)
+    other: Blueprint | None = None
     if turns is not None:
-        other = along(*turns)
+        try:
+            other = along(*turns)
+        except InvalidInput:
+            if made is None:
+                raise
+    if other is not None:
         exact = other.shares()["exact"]
         if exact >= _HALF if made is None else exact > made.shares()["exact"]:
             return other

@@ -145,26 +145,93 @@ def _sides(made: dict[str, Any], details: Ints, first: Ints, local: Any) -> tupl
 
 
 def _alone(sends: Side, receives: Side) -> tuple[Ints, Ints]:
-    """Indices of sends and of receives without a partner: receives of one rank and tag first, then those of any."""
-    open_sends = np.arange(len(sends.event))
-    open_receives: list[Ints] = []
+    """Indices of sends and of receives without a partner, where as many have one as can.
+
+    Receives of one rank and tag come first, as nothing else is for them, and those of any rank and tag last.
+    """
     any_source, any_tag = receives.source == ANY, receives.tag == ANY
-    for chosen in (~any_source & ~any_tag, ~any_source & any_tag, any_source & ~any_tag, any_source & any_tag):
-        mine = np.flatnonzero(chosen)
-        if not len(mine):
-            continue
-        fields = ["comm", "target"]
-        fields += [] if any_source[mine[0]] else ["source"]
-        fields += [] if any_tag[mine[0]] else ["tag"]
-        keys = [np.concatenate([getattr(sends, f)[open_sends], getattr(receives, f)[mine]]) for f in fields]
-        _, index = np.unique(np.stack(keys), axis=1, return_inverse=True)
-        index = index.reshape(-1)
-        of_sends, of_receives = index[: len(open_sends)], index[len(open_sends) :]
-        size = int(index.max()) + 1
-        pairs = np.minimum(np.bincount(of_sends, minlength=size), np.bincount(of_receives, minlength=size))
-        open_receives.append(mine[_ordinal(of_receives) >= pairs[of_receives]])
-        open_sends = open_sends[_ordinal(of_sends) >= pairs[of_sends]]
-    return open_sends, np.concatenate(open_receives) if open_receives else np.zeros(0, np.int64)
+    fields = ("comm", "target")
+    left, alone = _paired(sends, receives, np.arange(len(sends.event)), np.flatnonzero(~any_source & ~any_tag),
+                          (*fields, "source", "tag"))  # fmt: skip
+    rows, columns = np.flatnonzero(~any_source & any_tag), np.flatnonzero(any_source & ~any_tag)
+    after, lone_rows = _paired(sends, receives, left, rows, (*fields, "source"))
+    after, lone_columns = _paired(sends, receives, after, columns, (*fields, "tag"))
+    lone = np.concatenate([lone_rows, lone_columns])
+    # Which of both a message goes to was chosen at random: others may have to be told apart from it.
+    doubtful = np.intersect1d(_where(sends, after), _where(receives, lone))
+    doubtful = np.intersect1d(doubtful, np.intersect1d(_where(receives, rows), _where(receives, columns)))
+    if len(doubtful):
+        chosen = [one[np.isin(_where(side, one), doubtful)]
+                  for side, one in ((sends, left), (receives, rows), (receives, columns))]  # fmt: skip
+        lone_sends, lone_receives = _most_paired(sends, receives, *chosen)
+        after = np.concatenate([after[~np.isin(_where(sends, after), doubtful)], lone_sends])
+        lone = np.concatenate([lone[~np.isin(_where(receives, lone), doubtful)], lone_receives])
+    after, lone_any = _paired(sends, receives, after, np.flatnonzero(any_source & any_tag), fields)
+    return after, np.concatenate([alone, lone, lone_any])
+
+
+def _where(side: Side, index: Ints) -> Ints:
+    """A number for communicator and target of each."""
+    return side.comm[index] << 32 | side.target[index]
+
+
+def _paired(sends: Side, receives: Side, left: Ints, chosen: Ints, fields: tuple[str, ...]) -> tuple[Ints, Ints]:
+    """Sends of those left, and receives of those chosen, that find no partner which is the same in these fields."""
+    if not len(chosen) or not len(left):
+        return left, chosen
+    keys = [np.concatenate([getattr(sends, f)[left], getattr(receives, f)[chosen]]) for f in fields]
+    order = np.lexsort(keys)
+    new = np.zeros(len(order), np.int64)
+    for key in keys:
+        new[1:] |= key[order[1:]] != key[order[:-1]]
+    index = np.empty(len(order), np.int64)
+    index[order] = np.cumsum(new)
+    of_sends, of_receives = index[: len(left)], index[len(left) :]
+    size = int(index.max()) + 1
+    pairs = np.minimum(np.bincount(of_sends, minlength=size), np.bincount(of_receives, minlength=size))
+    return left[_ordinal(of_sends) >= pairs[of_sends]], chosen[_ordinal(of_receives) >= pairs[of_receives]]
+
+
+def _most_paired(sends: Side, receives: Side, left: Ints, rows: Ints, columns: Ints) -> tuple[Ints, Ints]:
+    """Without a partner where receives of one rank and any tag, rows, meet those of one tag and any rank, columns.
+
+    A message may go to its row or to its column: a flow, which grows along shortest paths of messages that change from
+    the one to the other.
+    """
+    #: Row or column, as (communicator, target, is a row, rank or tag): receives that are free.
+    free: dict[tuple[int, int, bool, int], list[int]] = {}
+    for index, name, is_row in ((rows, "source", True), (columns, "tag", False)):
+        values = zip(index.tolist(), receives.comm[index].tolist(), receives.target[index].tolist(),
+                     getattr(receives, name)[index].tolist(), strict=True)  # fmt: skip
+        for i, comm, target, value in values:
+            free.setdefault((comm, target, is_row, value), []).append(i)
+    #: By row or column, the messages that go to it: which, and where it might go instead.
+    taken: dict[tuple[int, int, bool, int], dict[int, tuple[int, int, bool, int]]] = {one: {} for one in free}
+    lone = []
+    values = zip(left.tolist(), sends.comm[left].tolist(), sends.target[left].tolist(), sends.source[left].tolist(),
+                 sends.tag[left].tolist(), strict=True)  # fmt: skip
+    for i, comm, target, source, tag in values:
+        ends = ((comm, target, True, source), (comm, target, False, tag))
+        #: How each was reached: the message that would go to it, and from where.
+        reached: dict[Any, tuple[int, Any]] = {one: (i, None) for one in ends if one in free}
+        queue = list(reached)
+        for at in queue:
+            if free[at]:
+                free[at].pop()
+                while at is not None:
+                    message, origin = reached[at]
+                    if origin is not None:
+                        taken[origin].pop(message)
+                    taken[at][message] = origin if origin is not None else ends[1 if at == ends[0] else 0]
+                    at = origin
+                break
+            for message, other in taken[at].items():
+                if other in free and other not in reached:
+                    reached[other] = (message, at)
+                    queue.append(other)
+        else:
+            lone.append(i)
+    return np.array(lone, np.int64), np.array([i for one in free.values() for i in one], np.int64)
 
 
 def _ordinal(keys: Ints) -> Ints:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 #: Messages that a node of another job sends while the program runs.
 MESSAGES = 16
-#: Messages that share links with the program are the first ring, those that share links with these the second.
+#: Messages that share links or interfaces with the program are the first ring, those that share some with these the
+#: second.
 RINGS = 2
 
 
@@ -83,7 +84,7 @@ def traffic(
 
 
 class Near:
-    """Which messages between nodes share links with a program, or share some with those that do.
+    """Which messages between nodes share links or interfaces with a program, or share some with those that do.
 
     Messages further off change what a program is given only through two others. They are left out: beside a job of 64
     nodes on a machine of thousands they are most.
@@ -91,21 +92,29 @@ class Near:
 
     def __init__(self, machine: Machine, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
         self.machine = machine
-        self.links = np.unique(machine.routes(*_pairs(machine, sources, targets))[1])
+        self.used = np.unique(_used(machine, *_pairs(machine, sources, targets))[1])
 
     def __call__(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Of messages between these nodes, those that are near."""
-        first, links = self.machine.routes(sources, targets)
-        first = first.astype(np.int64)
-        owner = np.repeat(np.arange(len(sources)), np.diff(first))
+        owner, used = _used(self.machine, sources, targets)
         near = np.zeros(len(sources), np.bool_)
-        seen = self.links
+        seen = self.used
         for _ in range(RINGS):
-            mark = np.zeros(int(max(links.max(initial=0), seen.max(initial=0))) + 1, np.bool_)
+            mark = np.zeros(int(max(used.max(initial=0), seen.max(initial=0))) + 1, np.bool_)
             mark[seen] = True
-            near[owner[mark[links]]] = True
-            seen = np.unique(links[near[owner]])
+            near[owner[mark[used]]] = True
+            seen = np.unique(used[near[owner]])
         return near
+
+
+def _used(
+    machine: Machine, sources: NDArray[np.int64], targets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What messages share with others, as which message and a number: interfaces that send and receive, and links."""
+    first, links = machine.routes(sources, targets)
+    message = np.arange(len(sources))
+    owner = np.concatenate([message, message, np.repeat(message, np.diff(first.astype(np.int64)))])
+    return owner, np.concatenate([sources, machine.nodes + targets, 2 * machine.nodes + links.astype(np.int64)])
 
 
 def _pairs(
