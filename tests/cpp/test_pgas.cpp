@@ -100,6 +100,47 @@ TEST_CASE("what is put is there after a barrier, and what is got is what was put
   }
 }
 
+TEST_CASE("more long puts and gets than may be under way at once come where they belong") {
+  // Between nodes that send in pieces: those of an odd number of ranks.
+  for (const Shape& ranks : {Shape{3, 1}, Shape{5, 2}}) {
+    on_ranks(ranks, [](Rank& own) {
+      constexpr std::uint64_t block = 250'000, blocks = 4;
+      std::uint64_t table = 0;
+      own.done(isthmus_allocate_all(own.space, block * blocks * own.ranks, &table), "allocate");
+      const auto filled = [&](std::uint32_t from, std::uint32_t to, std::uint64_t k) {
+        return std::vector<unsigned char>(block, static_cast<unsigned char>(1 + from * 41 + to * 7 + k));
+      };
+      std::vector<std::vector<unsigned char>> sent, got;
+      for (std::uint64_t k = 0; k < blocks; ++k) {
+        for (std::uint32_t to = 0; to < own.ranks; ++to) {
+          const std::vector<unsigned char>& one = sent.emplace_back(filled(own.rank, to, k));
+          // Now and then a short one, which must not overtake what is to the same rank and waits.
+          const std::uint64_t at = table + (own.rank * blocks + k) * block;
+          own.done(isthmus_begin_put(own.space, to, at, one.data(), k % 3 == 0 ? 100 : block, nullptr), "put");
+        }
+      }
+      own.done(isthmus_wait_all(own.space), "wait");
+      own.barrier();
+      for (std::uint64_t k = 0; k < blocks; ++k) {
+        for (std::uint32_t from = 0; from < own.ranks; ++from) {
+          const std::uint64_t bytes = k % 3 == 0 ? 100 : block;
+          std::vector<unsigned char>& one = got.emplace_back(bytes);
+          const std::uint64_t at = table + (from * blocks + k) * block;
+          own.done(isthmus_begin_get(own.space, one.data(), (own.rank + 1) % own.ranks, at, bytes, nullptr), "get");
+        }
+      }
+      own.done(isthmus_wait_all(own.space), "wait");
+      for (std::uint64_t i = 0; i < got.size(); ++i) {
+        const auto from = static_cast<std::uint32_t>(i % own.ranks);
+        const std::vector<unsigned char> expected = filled(from, (own.rank + 1) % own.ranks, i / own.ranks);
+        own.expect(std::equal(got[i].begin(), got[i].end(), expected.begin()),
+                   "a block of rank " + std::to_string(from));
+      }
+      own.barrier();
+    });
+  }
+}
+
 TEST_CASE("memory is allocated by all, by one for all, by one for itself, and released by anybody") {
   for (const Shape& ranks : shapes()) {
     on_ranks(ranks, [](Rank& own) {
