@@ -32,6 +32,6 @@ NearRanks near_ranks(std::uint32_t ranks) {
 namespace isthmus::runtime {
 
 // Never called, as all ranks share memory.
-void Far::tell(Rank, std::uint64_t, std::uint32_t, std::int64_t, std::uint32_t) { std::abort(); }
+void Far::tell(Rank, std::uint64_t, std::uint32_t, const BarrierNumbers&) { std::abort(); }
 
 }  // namespace isthmus::runtime

@@ -136,7 +136,13 @@ def test_command_line(name: str, folder: Path, tmp_path: Path) -> None:
     assert isthmus.read(out).ranks == 1
     done = record("--force", "-o", out, "--", *launcher, ending, "never")
     assert "never called MPI_Init: nothing was recorded" in done.stderr
-    done = record("--force", "-o", out, "--", *launcher, ending, "fails", expect=7)
+    for last in (False, False, True):  # mpirun of MPICH dies by SIGPIPE at times when a program ends before it has read
+        try:
+            done = record("--force", "-o", out, "--", *launcher, ending, "fails", expect=7)
+            break
+        except AssertionError as error:
+            if last or "status 141" not in str(error):
+                raise
     assert "ended with status 7 and never called MPI_Init" in done.stderr
     assert list(tmp_path.iterdir()) == [Path(out)]
 
