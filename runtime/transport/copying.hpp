@@ -14,11 +14,17 @@
 
 #include "runtime/transport/in_place.hpp"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
 namespace isthmus::runtime {
+
+#if defined(__x86_64__)
+inline constexpr bool can_go_past = true;
+#else
+inline constexpr bool can_go_past = false;
+#endif
 
 /// Copies bytes past the caches; whoever sees what is stored with release afterwards sees them. `to` starts a line.
 inline void copy_past(std::byte* to, const std::byte* from, std::size_t count) {
@@ -41,11 +47,6 @@ inline void copy_past(std::byte* to, const std::byte* from, std::size_t count) {
 /// Of messages to one peer, and from it.
 class Copying {
  public:
-#if defined(__x86_64__)
-  static constexpr bool has_choice = true;
-#else
-  static constexpr bool has_choice = false;
-#endif
   static constexpr std::size_t least = InPlace::least;  ///< of larger messages
 
   /// What the receiver tells of copies through and past the caches: by size, in 1,024ths of a nanosecond a byte.

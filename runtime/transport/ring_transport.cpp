@@ -106,13 +106,13 @@ bool RingTransport::put(Rank to, Peer& other, const Late& parcel) {
 
 bool RingTransport::copy_in(Peer& other, const Late& parcel, std::byte* room) {
   const std::size_t count = parcel.count;
-  if (count <= Copying::least || !Copying::has_choice) {
+  if (count <= Copying::least) {
     std::memcpy(room, parcel.bytes, count);
     return false;
   }
   const bool may = parcel.parcel == Parcel::bulk && parcel.number == might_stay;
   const bool asked = may && InPlace::times(other.traffic.sent[InPlace::size_of(count)]);
-  const Copying::Way way = other.copying.next(count, other.out.told());
+  const Copying::Way way = can_go_past ? other.copying.next(count, other.out.told()) : Copying::Way{};
   const std::uint64_t since = asked || way.timed ? Faster::now() : 0;
   if (way.past) copy_past(room, parcel.bytes, count);
   else std::memcpy(room, parcel.bytes, count);
@@ -264,7 +264,7 @@ std::uint64_t RingTransport::copy_out(Peer& other, const Cell& cell, const Poste
                                       bool times) {
   const std::size_t count = cell.count();
   const bool past = (cell.elsewhere.number() & went_past) != 0;
-  const bool compared = Copying::has_choice && count > Copying::least && other.copying.times(count, past);
+  const bool compared = can_go_past && count > Copying::least && other.copying.times(count, past);
   const std::uint64_t since = times || compared ? Faster::now() : 0;
   deliver(receive, other.bulk_in.at(cell.elsewhere.address), offset, count);
   const std::uint64_t took = since != 0 ? Faster::now() - since : 0;

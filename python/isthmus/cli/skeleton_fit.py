@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 def fit(
     files: tuple[str, ...], scaling: str | None, checks: tuple[str, ...], output: str | None, as_json: bool
 ) -> None:
-    from ..extrapolation import deviation, generate, leave_out_largest
     from ..extrapolation import fit as fit_
+    from ..extrapolation import leave_out_largest
     from .skeleton_commands import check_commands
 
     given = [_recording(text) for text in files]
@@ -59,16 +59,10 @@ def fit(
         name, found = left_out
         ranks = blueprint.sizes[-1]
         results.append({"file": name, "ranks": ranks, "left_out": True} | found._asdict())
-    # The largest recording as well: a skeleton from which nothing can be made is of no use.
-    for name, program, parameters in [*held, max(given, key=lambda one: one[1].ranks)]:
-        about = {"file": name, "ranks": program.ranks, "left_out": False}
-        try:
-            made = generate(blueprint, program.ranks, parameters)
-        except InvalidInput as error:
-            results.append(about | {"refused": str(error)})
-        else:
-            if len(results) < len(held) + (left_out is not None):
-                results.append(about | deviation(program, made)._asdict())
+    results += [_checked(blueprint, one) for one in held]
+    # A skeleton from which nothing can be made is of no use.
+    largest = _checked(blueprint, max(given, key=lambda one: one[1].ranks))
+    results += [largest] if "refused" in largest else []
     _tell(blueprint, output, as_json, results)
 
 
@@ -105,6 +99,18 @@ def describe(file: str, as_json: bool) -> None:
     from ..extrapolation import read
 
     _tell(read(file), None, as_json, [])
+
+
+def _checked(blueprint: Blueprint, recording: tuple[str, Program, dict[str, int]]) -> dict[str, object]:
+    """How far the program that is made is from a recording, or why there is none."""
+    from ..extrapolation import deviation, generate
+
+    name, program, parameters = recording
+    about: dict[str, object] = {"file": name, "ranks": program.ranks, "left_out": False}
+    try:
+        return about | deviation(program, generate(blueprint, program.ranks, parameters))._asdict()
+    except InvalidInput as error:
+        return about | {"refused": str(error)}
 
 
 def _recording(text: str) -> tuple[str, Program, dict[str, int]]:

@@ -82,8 +82,8 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
         fitter.again()
         return Blueprint(source, dict(streams[-1].parameters), families, role, bodies)
 
-    refused: InvalidInput | None = None
     made: Blueprint | None = None
+    refused = InvalidInput("")
     try:
         roles = outline.roles_of(
             outline.sequences(streams[-1].first, streams[-1].call, masks[-1]),
@@ -95,30 +95,26 @@ def fit(programs: Sequence[tuple[str, Program, Mapping[str, int]]], *, alone: bo
         ]
         made = along(roles, observed)
     except InvalidInput as error:
+        if alone:
+            raise
         refused = error
-    if alone or (made is not None and made.shares()["exact"] > _EXACT):
-        assert made is not None or refused is not None
-        if made is None:
-            raise refused  # type: ignore[misc]
+    if made is not None and (alone or made.shares()["exact"] > _EXACT):
         return made
     # Ranks that make their calls in other orders: all of them along one body, in which calls are left out.
     turns = in_turns(streams, masks, registry, runs)
-    other: Blueprint | None = None
     if turns is not None:
         try:
             other = along(*turns)
         except InvalidInput:
             if made is None:
                 raise
-    if other is not None:
+            return made
         exact = other.shares()["exact"]
         if exact >= _HALF if made is None else exact > made.shares()["exact"]:
             return other
-        if made is None:
-            raise InvalidInput(f"{refused}. As loops of which each rank does other calls, rules would give only "
+        refused = InvalidInput(f"{refused}. As loops of which each rank does other calls, rules would give only "
                                f"{percent(exact)} of its bytes")  # fmt: skip
     if made is None:
-        assert refused is not None
         raise refused
     return made
 

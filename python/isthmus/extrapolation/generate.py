@@ -16,7 +16,7 @@ from .blueprint import Blueprint, Repeat, Statement, Step
 from .doubts import ALL, sentence
 from .families import local
 from .formulas import variables
-from .matching import Balance, mend
+from .matching import RECEIVES, SENDS, Balance, mend
 from .rules import ITERATED, Rule, Same
 from .streams import ADDRESSED, END, OPENING, WAITING
 from .where import Where
@@ -24,8 +24,6 @@ from .where import Where
 Ints = NDArray[np.int64]
 #: Events of a program, at most: more do not fit the memory of a workstation.
 MOST = 1 << 30
-_RECEIVES = (EventKind.recv, EventKind.irecv)
-_SENDING = (EventKind.send, EventKind.isend, EventKind.sendrecv)
 _BY_ITERATION = ("place", *ITERATED)
 
 
@@ -72,7 +70,7 @@ class _Generator:
         self.doubts: dict[int, set[str]] = {}
         #: Sends less receives, and what each statement added to it when it was last looked at.
         self.balance = Balance()
-        self.counted: dict[int, tuple[Ints, Ints, object, int, bool]] = {}
+        self.counted: dict[int, tuple[Ints, Ints, object, Balance]] = {}
         self._communicators()
 
     def _depths(self) -> dict[int, int]:
@@ -212,9 +210,9 @@ class _Generator:
         partner = self.peers(step, ranks, visits, inner, out)
         out["comm"] = self.comm(call.family, ranks)
         out["tag"] = self.numbers(step, "tag", ranks, visits, inner)
-        if isinstance(partner, np.ndarray) and call.kind in (*_RECEIVES, *_SENDING):
+        if isinstance(partner, np.ndarray) and call.kind in (*RECEIVES, *SENDS):
             self.count(step, ranks, partner, out)
-        receives = call.kind in _RECEIVES and isinstance(partner, np.ndarray)
+        receives = call.kind in RECEIVES and isinstance(partner, np.ndarray)
         out["amount"] = self.numbers(step, "bytes", ranks, visits, inner, partner if receives else None)
         if isinstance(out["amount"], np.ndarray) and out["amount"].min() < 0:
             raise InvalidInput(
@@ -295,17 +293,13 @@ class _Generator:
         """Messages of both sides; those that are the same again and again are looked at once."""
         single = not isinstance(out["tag"], np.ndarray)
         kept = self.counted.get(step.number)
-        if kept is not None and single and kept[0] is ranks and kept[1] is partner and kept[2] == out["tag"]:
-            self.balance.sum += kept[3]
-            self.balance.any = self.balance.any or kept[4]
-            return
-        before = Balance()
-        one = before.receive if step.call.kind in _RECEIVES else before.send
-        one(ranks, partner, out["tag"], out["comm"])
-        self.balance.sum += before.sum
-        self.balance.any = self.balance.any or before.any
-        if single:
-            self.counted[step.number] = (ranks, partner, out["tag"], before.sum, before.any)
+        if kept is None or not single or kept[0] is not ranks or kept[1] is not partner or kept[2] != out["tag"]:
+            kept = ranks, partner, out["tag"], Balance()
+            one = kept[3].receive if step.call.kind in RECEIVES else kept[3].send
+            one(ranks, partner, out["tag"], out["comm"])
+            if single:
+                self.counted[step.number] = kept
+        self.balance.add(kept[3])
 
     def create(self, step: Statement, ranks: Ints, visits: Ints, inner: int, out: dict[str, Any]) -> None:
         joins = np.broadcast_to(np.asarray(self.numbers(step, "joins", ranks, visits, inner)), len(ranks)).astype(bool)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..schedule.event import EventKind
+from .matching import RECEIVES, SENDS
 from .observe import Group, Observed, find_waits
 from .outline import BITS, Reading, Repeat, Statement, Step, first_bits, line_of, number, steps
 
@@ -331,12 +332,11 @@ def _senders(stream: Stream) -> dict[int, int]:
     receives: dict[tuple[int, int, int, int], list[int]] = {}
     comm = np.where(stream.event >= 0, program.comm[np.maximum(stream.event, 0)], 0).tolist()
     kinds, peers, tags, ranks = (column.tolist() for column in (stream.kind, stream.peer, stream.tag, stream.rank))
-    addressed = (EventKind.send, EventKind.isend, EventKind.recv, EventKind.irecv, EventKind.sendrecv)
-    for at in np.flatnonzero(np.isin(stream.kind, addressed)).tolist():
+    for at in np.flatnonzero(np.isin(stream.kind, (*SENDS, *RECEIVES))).tolist():
         kind = kinds[at]
-        if kind in (EventKind.send, EventKind.isend, EventKind.sendrecv) and peers[at] >= 0:
+        if kind in SENDS and peers[at] >= 0:
             sends.setdefault((ranks[at], peers[at], comm[at], tags[at]), []).append(at)
-        if kind in (EventKind.recv, EventKind.irecv) and peers[at] >= 0:
+        if kind in RECEIVES and peers[at] >= 0:
             receives.setdefault((peers[at], ranks[at], comm[at], tags[at]), []).append(at)
         elif kind == EventKind.sendrecv:
             source, tag, *_ = stream.numbers(at)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 #: Part of the messages that may be without a partner, and are left out then.
 _MOST = 0.1
-_SENDS = (EventKind.send, EventKind.isend, EventKind.sendrecv)
-_RECEIVES = (EventKind.recv, EventKind.irecv)
+#: Calls that send a message, and those that only receive one; MPI_Sendrecv does both.
+SENDS = (EventKind.send, EventKind.isend, EventKind.sendrecv)
+RECEIVES = (EventKind.recv, EventKind.irecv)
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
@@ -32,7 +33,7 @@ class Balance:
     def __init__(self) -> None:
         self.sum = 0
         #: Receives from any rank, or with any tag: the sum cannot tell.
-        self.any = False
+        self.wild = False
 
     def send(self, rank: Ints, peer: Ints, tag: Any, comm: Any) -> None:
         """Messages of these ranks to these of the world; NULL is none."""
@@ -40,13 +41,18 @@ class Balance:
 
     def receive(self, rank: Ints, peer: Ints, tag: Any, comm: Any) -> None:
         """Messages that these ranks receive from these of the world."""
-        self.any = self.any or bool((peer == ANY).any()) or bool(np.any((np.asarray(tag) == ANY) & (peer != NULL)))
+        self.wild |= bool((peer == ANY).any()) or bool(np.any((np.asarray(tag) == ANY) & (peer != NULL)))
         self.sum -= _sum(peer, rank, tag, comm, peer >= 0)
+
+    def add(self, other: Balance) -> None:
+        """The messages of another one as well."""
+        self.sum += other.sum
+        self.wild |= other.wild
 
     @property
     def even(self) -> bool:
         """Whether both sides are the same."""
-        return not self.any and self.sum % (1 << 64) == 0
+        return not self.wild and self.sum % (1 << 64) == 0
 
 
 def _sum(source: Ints, target: Ints, tag: Any, comm: Any, real: NDArray[np.bool_]) -> int:
@@ -131,9 +137,9 @@ def _sides(made: dict[str, Any], details: Ints, first: Ints, local: Any) -> tupl
         mine = local(comm, rank_of[event])
         return Side(event, mine if sends else other, other if sends else mine, tag, comm)
 
-    event = np.flatnonzero(np.isin(kind, _SENDS) & (peer >= 0))
+    event = np.flatnonzero(np.isin(kind, SENDS) & (peer >= 0))
     sends = side(event, peer[event].astype(np.int64), made["tag"][event].astype(np.int64), True)
-    event = np.flatnonzero(np.isin(kind, _RECEIVES) & (peer != NULL))
+    event = np.flatnonzero(np.isin(kind, RECEIVES) & (peer != NULL))
     other, tag = peer[event].astype(np.int64), made["tag"][event].astype(np.int64)
     both = np.flatnonzero(kind == EventKind.sendrecv)
     at = made["detail"][both].astype(np.int64)
@@ -245,4 +251,4 @@ def _ordinal(keys: Ints) -> Ints:
     return out
 
 
-__all__ = ["Balance", "mend"]
+__all__ = ["RECEIVES", "SENDS", "Balance", "mend"]
