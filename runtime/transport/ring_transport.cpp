@@ -14,6 +14,12 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t count) {
 
 /// In the number of what is in the ring of bytes: it might have stayed where it was; it was copied past the caches.
 constexpr std::uint32_t might_stay = 1, went_past = 2;
+/// In both this number and that of what stays: the caller of the sender may do something else meanwhile.
+constexpr std::uint32_t goes_on = 1U << 31;
+
+std::uint32_t kind_of(std::size_t count, std::uint32_t number) {
+  return InPlace::kind_of(count, (number & goes_on) == 0);
+}
 
 /// Whether all bytes come with it.
 bool is_whole(Parcel parcel) { return parcel == Parcel::small || parcel == Parcel::bulk; }
@@ -51,13 +57,11 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
   if (!open(other, to)) return false;
   Late parcel{Parcel::small, key, bytes, count, 0, token};
   const bool may = may_stay(to, count);
-  if (may) {
-    parcel.number = might_stay;
-    ++other.traffic.sent[InPlace::size_of(count)];
-  }
+  const std::uint32_t how = waits() ? 0 : goes_on, kind = kind_of(count, how);
+  if (may) parcel.number = might_stay | how;
   bool at_once = true;
   if (count > Cell::room) parcel.parcel = Parcel::bulk;
-  const bool stays = may && (other.out.asked() >> InPlace::size_of(count) & 1) != 0;
+  const bool stays = may && other.in_place.stays(kind, other.out.asked());
   if (stays || count > BulkRing::most(bulk_)) {
     if (count > Elsewhere::most) {
       fail("a message of " + std::to_string(count) + " bytes is longer than the " + std::to_string(Elsewhere::most) +
@@ -72,6 +76,7 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
     parcel.number = spare_.back();
     spare_.pop_back();
     large_[parcel.number] = {token, bytes, count};
+    if (stays) parcel.number |= how;
     ++other.owed;
     activate(to);
     at_once = false;
@@ -110,16 +115,11 @@ bool RingTransport::copy_in(Peer& other, const Late& parcel, std::byte* room) {
     std::memcpy(room, parcel.bytes, count);
     return false;
   }
-  const bool may = parcel.parcel == Parcel::bulk && parcel.number == might_stay;
-  const bool asked = may && InPlace::times(other.traffic.sent[InPlace::size_of(count)]);
   const Copying::Way way = can_go_past ? other.copying.next(count, other.out.told()) : Copying::Way{};
-  const std::uint64_t since = asked || way.timed ? Faster::now() : 0;
+  const std::uint64_t since = way.timed ? Faster::now() : 0;
   if (way.past) copy_past(room, parcel.bytes, count);
   else std::memcpy(room, parcel.bytes, count);
-  if (since == 0) return way.past;
-  const std::uint64_t took = Faster::now() - since;
-  if (way.timed) other.copying.copied_in(count, way.past, took);
-  if (asked) in_place_.copied_in(count, took);
+  if (way.timed) other.copying.copied_in(count, way.past, Faster::now() - since);
   return way.past;
 }
 
@@ -141,7 +141,7 @@ void RingTransport::flush(Rank to, Peer& other) {
 void RingTransport::send_pieces(Rank to, Peer& other) {
   while (!other.outgoing.empty()) {
     Outgoing& message = other.outgoing.front();
-    const Large& large = large_[message.number];
+    const Large& large = large_[message.number & ~goes_on];
     const std::size_t now = std::min(large.count - message.done, BulkRing::most(bulk_));
     if (!put(to, other, {Parcel::piece, {}, large.bytes + message.done, now, 0, {}})) return;
     message.done += now;
@@ -214,14 +214,11 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
   const bool chooses = pieces_ == Pieces::where_faster && from != rank_ && !may;
   const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken, receive.key.context)
                                  : pieces_ == Pieces::always && from != rank_;
-  const std::uint64_t since = chooses || may ? Faster::now() : 0;
+  const std::uint64_t since = chooses ? Faster::now() : 0;
   switch (in_pieces ? Fetched::refused : fetch_all(from, receive, address)) {
     case Fetched::done:
       if (chooses) faster_.took(false, receive.count, taken, since);
-      if (may) {
-        in_place_.fetched(receive.count, taken, Faster::now() - since);
-        ask(other, receive.count, taken);
-      }
+      if (may) ask(other, kind_of(receive.count, number), true);
       put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}});
       return true;
     case Fetched::refused:
@@ -237,6 +234,7 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
 }
 
 void RingTransport::settle(Peer& other, std::uint32_t number) {
+  number &= ~goes_on;
   ended_.push_back(large_[number].token);
   spare_.push_back(number);
   --other.owed;
@@ -250,46 +248,39 @@ bool RingTransport::deliver_first(Rank from, Peer& other, const Cell& cell, cons
     return true;
   }
   if (!open_bulk(other.bulk_in, from, rank_)) return false;
-  const std::size_t count = receive.count;
-  const bool may = asks_ && (cell.elsewhere.number() & might_stay) != 0, taken = receive.token.take != nullptr;
-  const bool times = may && InPlace::times(other.traffic.received[taken ? 1 : 0][InPlace::size_of(count)]);
-  const std::uint64_t took = copy_out(other, cell, receive, 0, times);
-  if (times) in_place_.copied_out(count, taken, took);
-  if (may) ask(other, count, taken);
+  const std::uint32_t number = cell.elsewhere.number();
+  copy_out(other, cell, receive, 0);
+  if (asks_ && (number & might_stay) != 0) ask(other, kind_of(receive.count, number), false);
   return true;
 }
 
-/// What is in the ring of bytes; returns the nanoseconds that its copy took, where it `times` them.
-std::uint64_t RingTransport::copy_out(Peer& other, const Cell& cell, const Posted& receive, std::size_t offset,
-                                      bool times) {
+/// What is in the ring of bytes.
+void RingTransport::copy_out(Peer& other, const Cell& cell, const Posted& receive, std::size_t offset) {
   const std::size_t count = cell.count();
   const bool past = (cell.elsewhere.number() & went_past) != 0;
   const bool compared = can_go_past && count > Copying::least && other.copying.times(count, past);
-  const std::uint64_t since = times || compared ? Faster::now() : 0;
+  const std::uint64_t since = compared ? Faster::now() : 0;
   deliver(receive, other.bulk_in.at(cell.elsewhere.address), offset, count);
-  const std::uint64_t took = since != 0 ? Faster::now() - since : 0;
+  const std::uint64_t took = compared ? Faster::now() - since : 0;
   other.bulk_in.give_back(cell.elsewhere.address, count);
   if (compared) {
     other.copying.copied_out(count, past, took);
     other.in.tell(other.copying.told());
   }
-  return took;
 }
 
-/// After a message: how the next one of its size is to come.
-void RingTransport::ask(Peer& other, std::size_t count, bool taken) {
-  InPlace::Traffic& traffic = other.traffic;
-  const std::uint32_t size = InPlace::size_of(count), bit = 1U << size;
-  ++traffic.received[taken ? 1 : 0][size];
-  const std::uint32_t asked = in_place_.asks(traffic, count, taken) ? traffic.asked | bit : traffic.asked & ~bit;
-  if (asked != traffic.asked) other.in.ask(traffic.asked = asked);
+/// After a message: how the next ones are to come.
+void RingTransport::ask(Peer& other, std::uint32_t kind, bool stayed) {
+  const std::uint32_t before = other.in_place.asked();
+  const std::uint32_t asked = other.in_place.received(kind, stayed, Faster::now);
+  if (asked != before) other.in.ask(asked);
 }
 
 /// Bytes cannot be taken from where they are: that is not asked for any more.
 void RingTransport::ask_for_none() {
-  in_place_.refused();
   for (Peer& other : peers_) {
-    if (other.traffic.asked != 0) other.in.ask(other.traffic.asked = 0);
+    if (other.in_place.asked() != 0) other.in.ask(0);
+    other.in_place.refuse();
   }
 }
 
@@ -309,7 +300,7 @@ bool RingTransport::keep_first(Rank from, Peer& other, const Cell& cell) {
 void RingTransport::take_piece(Rank from, Peer& other, const Cell& cell) {
   if (!open_bulk(other.bulk_in, from, rank_)) return;
   Incoming& message = other.incoming.front();
-  copy_out(other, cell, message.receive, message.done, false);
+  copy_out(other, cell, message.receive, message.done);
   message.done += cell.count();
   if (message.done < message.receive.count) return;
   if (message.since != 0) faster_.took(true, message.done, message.receive.token.take != nullptr, message.since);

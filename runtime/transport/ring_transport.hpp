@@ -83,7 +83,7 @@ class RingTransport : public Transport {
     Queue<Late> late;
     Queue<Outgoing> outgoing;
     Queue<Incoming> incoming;
-    InPlace::Traffic traffic;
+    InPlace in_place;
     Copying copying;
     std::uint32_t owed = 0;  ///< large messages that it has not taken yet
     bool listed = false;     ///< in active_
@@ -97,14 +97,14 @@ class RingTransport : public Transport {
   [[nodiscard]] static bool is_active(Peer& peer) { return expects(peer) || !peer.late.empty(); }
   /// Whether a message that would go through the ring of bytes is one that may stay where it is.
   [[nodiscard]] bool may_stay(Rank peer, std::size_t count) const {
-    return count > InPlace::least && count <= BulkRing::most(bulk_) && asks_ && peer != rank_ && waits_for_exchange();
+    return count > InPlace::least && count <= BulkRing::most(bulk_) && asks_ && peer != rank_ && exchanges();
   }
-  void ask(Peer& peer, std::size_t count, bool taken);
+  void ask(Peer& peer, std::uint32_t kind, bool stayed);
   void ask_for_none();
   bool put(Rank to, Peer& peer, const Late& parcel);
   /// Copies into the ring of bytes; true if past the caches.
   bool copy_in(Peer& peer, const Late& parcel, std::byte* room);
-  std::uint64_t copy_out(Peer& peer, const Cell& cell, const Posted& receive, std::size_t offset, bool times);
+  void copy_out(Peer& peer, const Cell& cell, const Posted& receive, std::size_t offset);
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);
   void send_pieces(Rank to, Peer& peer);
@@ -124,7 +124,6 @@ class RingTransport : public Transport {
   Pieces pieces_;
   bool asks_;
   Faster faster_;
-  InPlace in_place_;
   std::vector<Peer> peers_;
   std::vector<Rank> active_;          // peers of whom something is expected
   std::vector<Large> large_;          // by number: messages that wait until they have been taken

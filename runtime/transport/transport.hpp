@@ -98,8 +98,9 @@ class Transport {
   [[nodiscard]] virtual const std::string& notice() const { return notice_; }
 
  protected:
-  /// Whether messages that begin now are those of an exchange that the caller waits for.
-  [[nodiscard]] bool waits_for_exchange() const { return kind_of_->waits && kind_of_->exchanges; }
+  /// Whether messages that begin now are those of an exchange, and whether the caller waits for them.
+  [[nodiscard]] bool exchanges() const { return kind_of_->exchanges; }
+  [[nodiscard]] bool waits() const { return kind_of_->waits; }
   void fail(std::string words) {
     if (failure_.empty()) failure_ = std::move(words);
   }

@@ -95,42 +95,76 @@ TEST_CASE("a program whose large messages come in a rhythm tries both ways") {
   }
 }
 
-TEST_CASE("one copy is asked for where it takes less than two, and where it comes to") {
-  using isthmus::runtime::InPlace;
-  InPlace here;
-  InPlace::Traffic traffic;
-  constexpr std::size_t bytes = 32 << 10;
-  const std::uint32_t size = InPlace::size_of(bytes);
-  CHECK(size == 2);
+namespace {
+
+using isthmus::runtime::InPlace;
+
+/// Two ranks that exchange messages of a kind: what one takes through the ring, and where it stays; where only one of
+/// them asks for it, messages go through the ring.
+struct Exchange {
+  std::uint32_t kind = 2;
+  std::uint64_t now = 0;
+  InPlace ranks[2];
+
+  int stay(int messages, std::uint64_t ring_ns, std::uint64_t place_ns) {
+    int found = 0;
+    for (int i = 0; i < messages; ++i) {
+      const bool stays = ranks[0].stays(kind, ranks[1].asked());
+      CHECK(stays == ranks[1].stays(kind, ranks[0].asked()));
+      now += stays ? place_ns : ring_ns;
+      for (InPlace& rank : ranks) (void)rank.received(kind, stays, [&] { return now; });
+      found += stays ? 1 : 0;
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("messages stay where that takes less from one to the next, and where it comes to") {
   CHECK(InPlace::size_of(InPlace::least + 1) == 0);
   CHECK(InPlace::size_of(8 << 10) == 0);
   CHECK(InPlace::size_of((8 << 10) + 1) == 1);
+  CHECK(InPlace::size_of(32 << 10) == 2);
   CHECK(InPlace::size_of(1 << 20) == 3);
-  // Messages one after the other, of which a copy in or out takes 2 us, and one from where they are so many.
-  const auto stay = [&](int messages, std::uint64_t fetch_ns) {
-    int found = 0;
-    bool asked = here.asks(traffic, bytes, false);
-    for (int i = 0; i < messages; ++i) {
-      here.copied_in(bytes, 2000);
-      if (asked) here.fetched(bytes, false, fetch_ns);
-      else here.copied_out(bytes, false, 2000);
-      found += asked ? 1 : 0;
-      ++traffic.received[0][size];
-      asked = here.asks(traffic, bytes, false);
-    }
-    return found;
-  };
-  CHECK(stay(128, 3000) == 64);  // as often either way
-  CHECK(stay(10000, 3000) > 9600);
-  CHECK(stay(20000, 4000) < 6000);  // tried now and then
-  CHECK(stay(20000, 1000) > 14000);
-  // Of bytes that somebody takes nothing is known, nor of other sizes: they have tries of their own.
-  CHECK(!here.asks(traffic, bytes, true));
-  CHECK(!here.asks(traffic, 8 << 10, false));
-  traffic.received[1][size] = 40;
-  CHECK(here.asks(traffic, bytes, true));
-  here.refused();
-  CHECK(stay(1000, 1000) == 0);
+  CHECK(InPlace::kind_of(32 << 10, true) != InPlace::kind_of(32 << 10, false));
+
+  Exchange slower;
+  CHECK(slower.stay(256, 3000, 4000) == 128);  // as often either way
+  CHECK(slower.stay(8192 - 256, 3000, 4000) == 128);
+  CHECK(slower.stay(81920, 3000, 4000) == 1280);  // tried now and then
+  // A machine that has changed: from the next try on.
+  CHECK(slower.stay(8192, 3000, 2000) > 8192 - 128 - 1);
+
+  Exchange faster;
+  CHECK(faster.stay(8192, 3000, 2500) > 8192 - 500);
+  CHECK(faster.stay(8192, 2000, 2500) < 300);
+  // A computation beside it, which takes as long either way, changes nothing, but what cannot be seen is left alone.
+  Exchange beside;
+  CHECK(beside.stay(8192, 23000, 22000) > 8192 - 500);
+  CHECK(beside.stay(8192, 23000, 22900) > 8192 - 500);
+  Exchange unseen;
+  CHECK(unseen.stay(8192, 23000, 22900) == 256);
+}
+
+TEST_CASE("messages of an exchange stay only where both ranks ask for it") {
+  Exchange ranks;
+  CHECK(ranks.stay(2048, 3000, 2000) > 1024);
+  // One of them has seen other times: soon both go one way.
+  InPlace& other = ranks.ranks[1];
+  other = InPlace();
+  for (int i = 0; i < 300; ++i)
+    (void)other.received(ranks.kind, i >= 129 && i < 257, [&] { return ranks.now += 1000; });
+  (void)ranks.stay(8192, 3000, 2000);
+  const int found = ranks.stay(16384, 3000, 2000);
+  CHECK((found < 600 || found > 16384 - 600));
+  // Who sends and never receives such messages does what it is asked for.
+  InPlace sender;
+  CHECK(sender.stays(2, 1U << 2));
+  CHECK(!sender.stays(2, 1U << 1));
+  // Bytes that cannot be taken are not asked for.
+  for (InPlace& rank : ranks.ranks) rank.refuse();
+  CHECK(ranks.stay(10000, 3000, 2000) == 0);
 }
 
 using isthmus::runtime::Copying;
