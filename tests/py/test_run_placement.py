@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from isthmus.mapping.launch.starting import starting
 from isthmus.mpi.command import take_apart
 from isthmus.mpi.detection import find
 from isthmus.mpi.launcher import captured
+from isthmus.running.host import at_home
 from isthmus.running.placing import placed
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -87,7 +89,7 @@ def test_ranks_are_where_the_file_says(swapped: bool, tmp_path: Path) -> None:
     file.write_text("".join(f"rank {r}=localhost slot={1 - r if swapped else r}\n" for r in range(2)))
     told = "echo $OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)"
     command = take_apart(["mpirun.openmpi", "-n", "2", "sh", "-c", told])
-    found = placed(command, find(command), file, 2)
+    found = placed(command, find(command), file, tmp_path, 2)
     ended = captured(found.command.words, {**os.environ, **found.variables}, limit=100)
     assert ended.status == 0, ended.last_words()
     cores = {int(words[0]): int(words[-1]) for words in map(str.split, ended.output.splitlines())}
@@ -112,3 +114,41 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert bad.returncode == 2
     assert bad.stderr == "isthmus: --placement ranks.txt: the file places 2 ranks, and 3 are started\n"
+
+
+@needs_two
+def test_the_only_node_of_a_machine_is_this_computer(tmp_path: Path) -> None:
+    told = "echo $OMPI_COMM_WORLD_RANK $PMI_RANK $(grep Cpus_allowed_list /proc/self/status)"
+    machine = isthmus.load("mesh:1 cores=2")
+    launch.write(isthmus.Placement(machine, [0, 0], [1, 0]), "rankfile", tmp_path / "rf")
+    launch.write(isthmus.Placement(machine, [0, 0], [1, 0]), "hydra", tmp_path / "hosts")
+    run = [sys.executable, "-m", "isthmus", "run", "--placement"]
+    for file, launcher in (("rf", "mpirun.openmpi"), ("hosts", "mpirun.mpich")):
+        command = [*run, file, "--", launcher, "-n", "2", "sh", "-c", told]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr
+        assert sorted(line.split()[0::2] for line in done.stdout.splitlines()) == [["0", "1"], ["1", "0"]], launcher
+
+
+def test_names_that_somebody_knows_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE", "COBALT_NODEFILE"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "rf"
+    command = take_apart(["mpirun.openmpi", "-n", "2", "true"])
+
+    def host(text: str, words: list[str] | None = None) -> str:
+        file.write_text(text)
+        line = take_apart(words) if words else command
+        return Path(at_home(file, line, tmp_path)).read_text()
+
+    here = socket.gethostname()
+    assert host("# ranks\nrank 0=node0 slot=1\nrank 1 = node0 slot=0\n") == (
+        f"# ranks\nrank 0={here} slot=1\nrank 1 = {here} slot=0\n"
+    )
+    assert host("node0\nnode0\n") == f"{here}\n{here}\n"
+    assert host("node0:2 binding=user:1,0\n") == f"{here}:2 binding=user:1,0\n"
+    kept = ["rank 0=node0 slot=0\nrank 1=node1 slot=0\n", "localhost\nlocalhost\n", f"{here}:2\n", "0,1\n"]
+    assert [host(text) for text in kept] == kept
+    assert host("node0\n", ["mpirun.openmpi", "-n", "1", "-H", "far", "true"]) == "node0\n"
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert host("node0\n") == "node0\n"

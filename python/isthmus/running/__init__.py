@@ -2,6 +2,7 @@
 
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
 - ``carried``: what ranks do for a schedule: its operations, with messages in place of puts and gets
+- ``host``: files of ranks that name one node as a machine file does, made to name this computer
 - ``job``: starts ranks of libisthmus without MPI
 - ``mapped``: a placement by what ranks exchange, on the places at which their launcher starts them
 - ``parts``: what every rank has to do, as bytes that libisthmus reads

@@ -15,6 +15,7 @@ from ..mapping.metrics import evaluate
 from ..mpi.command import Command, launched, launcher_name, take_apart, without
 from ..mpi.detection import Mpi, launcher_family
 from ..schedule.pattern import Pattern
+from .host import at_home
 from .mapped import mapped
 from .started import started
 from .taken import Used
@@ -47,7 +48,9 @@ class Placed:
     left: tuple[str, ...] = ()
 
 
-def placed(command: Command, mpi: Mpi, placement: str | os.PathLike[str], ranks: int | None = None) -> Placed:
+def placed(
+    command: Command, mpi: Mpi, placement: str | os.PathLike[str], folder: Path, ranks: int | None = None
+) -> Placed:
     """Return a command whose launcher starts ranks where a file places them.
 
     Parameters
@@ -56,6 +59,8 @@ def placed(command: Command, mpi: Mpi, placement: str | os.PathLike[str], ranks:
     mpi : Mpi
         That of its launcher.
     placement : path
+    folder : Path
+        For files.
     ranks : int, optional
         How many there are to be.
 
@@ -67,8 +72,9 @@ def placed(command: Command, mpi: Mpi, placement: str | os.PathLike[str], ranks:
     if command.launcher is None:
         raise InvalidInput(f"--placement {os.fspath(placement)}: there is no launcher that could place ranks")
     launcher, family = _launcher(command)
-    words, variables = starting(placement, launcher, family, mpi.version, ranks)
-    command, left = without(command, contradicting(launcher, family, mpi.version, placement))
+    file = at_home(placement, command, folder)
+    words, variables = starting(file, launcher, family, mpi.version, ranks)
+    command, left = without(command, contradicting(launcher, family, mpi.version, file))
     at = command.parts[0]
     line = take_apart((*command.words[:at], *words, *command.words[at:]))
     return Placed(line, variables, left=tuple(left))
@@ -121,7 +127,7 @@ def on_machine(
     if pattern is not None:
         here, usual = (evaluate(pattern, p, undirected=undirected) for p in (where, started(command).on(machine)))
         used = Used(os.fspath(placement), here.hop_bytes, usual.hop_bytes)
-    out = placed(command, mpi, file, where.ranks)
+    out = placed(command, mpi, file, folder, where.ranks)
     return Placed(out.command, out.variables | _places(where, folder), used, out.left)
 
 
@@ -142,7 +148,8 @@ def _mapped(
         return Placed(command, there, used)
     # Ranks that the launcher leaves free to move stay so, but on one node, where cores are all that there is to choose.
     cores = now.bound or (len(usual.nodes) == 1 and not usual.shared)
-    out = placed(command, mpi, _written(found.placement, launcher, family, cores, folder), usual.ranks)
+    file = _written(found.placement, launcher, family, cores, folder)
+    out = placed(command, mpi, file, folder, usual.ranks)
     return Placed(out.command, out.variables | there, used, out.left)
 
 

@@ -110,7 +110,7 @@ def run_program(
             if machine is not None:
                 there = on_machine(words, mpi, machine, placement, folder, pattern, undirected)
             else:
-                there = Placed(words) if placement is None else placed(words, mpi, placement)
+                there = Placed(words) if placement is None else placed(words, mpi, placement, folder)
             if there.left and say is not None:
                 say(f"left out, as the placement decides: {', '.join(there.left)}")
             settings = {

@@ -114,9 +114,6 @@ def run(
     mpi = launcher.mpi(mpicc)
     program = launch_program(mpi, say)
     variables: dict[str, str] = {}
-    if placement is not None:
-        there = placed(take_apart(launcher.command("true")), mpi, placement, schedule.ranks)
-        launcher, variables = Launcher(there.command.words[:-1], launcher.ranks), there.variables
     begin = time.monotonic()
     made: list[Path] = []
 
@@ -128,6 +125,9 @@ def run(
         folder = Path(tempfile.mkdtemp(prefix="isthmus-run-", dir=directory))
         made.append(folder)
         try:
+            if placement is not None:
+                there = placed(take_apart(launcher.command("true")), mpi, placement, folder, schedule.ranks)
+                launcher, variables = Launcher(there.command.words[:-1], launcher.ranks), there.variables
             write_parts(does.schedule, does.partner, folder / "parts", compute=compute, check=check)
             limit = wait + _computing(schedule) * compute * (2 * (repetitions or 100) + 2)
             ended = launcher.run(

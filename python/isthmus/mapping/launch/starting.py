@@ -95,8 +95,28 @@ _LAUNCHERS = {
     "srun": _Launcher(_slurm, "slurm, hostfile or cray", ("slurm", {}), ("slurm", {}), "--distribution -m"),
     "jsrun": _Launcher(_jsrun, "jsrun", ("jsrun", {}), ("jsrun", {})),
 }
-_HOSTS = ("--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile", "-machinefile")
+_HOSTS = (
+    "--host",
+    "-host",
+    "-H",
+    "--hosts",
+    "-hosts",
+    "-f",
+    "--hostfile",
+    "-hostfile",
+    "--machinefile",
+    "-machinefile",
+)
 _BINDING = ("--bind-to", "-bind-to", "-map-by", "--map-by")
+
+
+def names_hosts(words: Sequence[str]) -> bool:
+    """Tell whether the words of a launcher say on which hosts ranks are to be."""
+    options = {
+        *_HOSTS,
+        *(word for word in _LAUNCHERS["MPICH"].instead.split() if "rankmap" not in word and "ppn" not in word),
+    }
+    return any(word.partition("=")[0] in options for word in words)
 
 
 def contradicting(launcher: str | None, family: str | None, version: str, file: str | os.PathLike[str]) -> list[str]:
@@ -107,7 +127,7 @@ def contradicting(launcher: str | None, family: str | None, version: str, file: 
     known = _known(launcher, family)
     if known is None:
         return []
-    format, _ = _looked_at(file)
+    format, _ = looked_at(file)
     binds = format == "rankfile" or (format == "hydra" and b"binding=" in Path(file).read_bytes())
     # With a hostfile in the order of ranks, other hosts would come before it.
     ordered = family == "Open MPI" and format == "hostfile" and version.startswith(_OLD)
@@ -138,7 +158,7 @@ def format_for(launcher: str | None, family: str | None, cores: bool = True) -> 
 def reads(launcher: str | None, family: str | None, version: str, file: str | os.PathLike[str]) -> bool:
     """Tell whether a launcher reads files of the format that a file begins like; parameters as for :func:`starting`."""
     known = _known(launcher, family)
-    format, _ = _looked_at(file)
+    format, _ = looked_at(file)
     return known is not None and known.starts(version, format, "") is not None
 
 
@@ -153,8 +173,16 @@ def _unknown(launcher: str | None) -> str:
     )
 
 
-def _looked_at(file: str | os.PathLike[str]) -> tuple[str, int]:
-    """The format of a file, and its number of lines that say something."""
+def looked_at(file: str | os.PathLike[str]) -> tuple[str, int]:
+    """Return the format of a file of ranks, and its number of lines that say something.
+
+    Raises
+    ------
+    ParseError
+        If it is of no format of a launcher.
+    OSError
+        If it cannot be read.
+    """
     shown = os.fspath(file)
     filekinds.require(file, (), "a file of ranks for a launcher")
     with open(file, "rb") as stream:
@@ -196,7 +224,7 @@ def starting(
         If it cannot be read.
     """
     shown = os.fspath(file)
-    format, lines = _looked_at(file)
+    format, lines = looked_at(file)
     known = _known(launcher, family)
     if known is None:
         raise InvalidInput(f"--placement {shown}: {_unknown(launcher)}")
