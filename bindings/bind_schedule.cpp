@@ -158,8 +158,8 @@ void bind_schedule(nb::module_& module) {
               const nb::gil_scoped_release release;
               out = two_sided(s);
             }
-            return nb::make_tuple(std::move(out.schedule), array_from(std::move(out.begins)),
-                                  array_from(std::move(out.ends)));
+            return std::make_tuple(std::move(out.schedule), array_from(std::move(out.begins)),
+                                   array_from(std::move(out.ends)));
           },
           "Messages in place of puts and gets, and of every operation what begins and what ends with it.")
       .def_ro("ranks", &Schedule::ranks)

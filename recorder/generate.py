@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 
 from calls import COUNTED, PLAIN, RECORDED
-from functions import (  # type: ignore[import-not-found]
+from functions import (
     HANDLES,
     Function,
     Language,
@@ -28,7 +28,7 @@ _LIFETIME = ("Init", "Init_thread", "Session_init", "Session_finalize", "Finaliz
 
 
 @dataclass(frozen=True)
-class Wrapping(Language):  # type: ignore[misc]
+class Wrapping(Language):
     """What statements of calls.py become in one calling convention."""
 
     def value(self, token: str, parameter: Parameter) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "recorder"))
 
-from functions import (  # type: ignore[import-not-found]
+from functions import (
     HANDLES,
     Function,
     Language,
@@ -272,8 +272,8 @@ def _around(function: Function, language: Language, before: str, after: str, qui
         )
     entry = fortran_entry(function, language)
     if entry.parameters:
-        last = entry.parameters[-1]
-        after = after.replace("{last}", f"PMPI_{HANDLES.get(last.base, 'Comm')}_f2c(*{last.name})")
+        handle = entry.parameters[-1]
+        after = after.replace("{last}", f"PMPI_{HANDLES.get(handle.base, 'Comm')}_f2c(*{handle.name})")
     return (
         f"{entry.head}  if ({quiet}) {{\n    {entry.forward}\n    return;\n  }}\n{_ERROR}"
         f"  {begin}\n  {entry.forward}\n  depth--;\n  aside_end(aside);\n"

@@ -214,9 +214,9 @@ def _most_paired(sends: Side, receives: Side, left: Ints, rows: Ints, columns: I
     #: By row or column, the messages that go to it: which, and where it might go instead.
     taken: dict[tuple[int, int, bool, int], dict[int, tuple[int, int, bool, int]]] = {one: {} for one in free}
     lone = []
-    values = zip(left.tolist(), sends.comm[left].tolist(), sends.target[left].tolist(), sends.source[left].tolist(),
-                 sends.tag[left].tolist(), strict=True)  # fmt: skip
-    for i, comm, target, source, tag in values:
+    messages = zip(left.tolist(), sends.comm[left].tolist(), sends.target[left].tolist(), sends.source[left].tolist(),
+                   sends.tag[left].tolist(), strict=True)  # fmt: skip
+    for i, comm, target, source, tag in messages:
         ends = ((comm, target, True, source), (comm, target, False, tag))
         #: How each was reached: the message that would go to it, and from where.
         reached: dict[Any, tuple[int, Any]] = {one: (i, None) for one in ends if one in free}

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..machine import Machine
+from ..schedule.columns import lengths
 from ..schedule.operation import OpKind
 from ..schedule.schedule import Schedule
 
@@ -113,7 +114,7 @@ def _used(
     """What messages share with others, as which message and a number: interfaces that send and receive, and links."""
     first, links = machine.routes(sources, targets)
     message = np.arange(len(sources))
-    owner = np.concatenate([message, message, np.repeat(message, np.diff(first.astype(np.int64)))])
+    owner = np.concatenate([message, message, np.repeat(message, lengths(first))])
     return owner, np.concatenate([sources, machine.nodes + targets, 2 * machine.nodes + links.astype(np.int64)])
 
 

@@ -179,9 +179,10 @@ class Assembly:
             unmodelled=self._unmodelled,
             notes=tuple(self.notes),
         )
+        columns: dict[str, Any] = {name: events[name] for name in EVENT_COLUMNS}
         return Program(
             first=first.astype(np.uint64),
-            **{name: events[name] for name in EVENT_COLUMNS},
+            **columns,
             details=details,
             comm_first=comm_first,
             comm_ranks=comm_ranks,

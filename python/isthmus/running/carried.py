@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,7 +54,6 @@ def carried(schedule: Schedule) -> Carried:
     if not np.isin(schedule.ops["kind"], (OpKind.put, OpKind.get)).any():
         same = np.arange(len(schedule))
         return Carried(schedule, partner, same, same)
-    found: Any = schedule.arrays.two_sided()
-    arrays, begins, ends = found
+    arrays, begins, ends = schedule.arrays.two_sided()
     messages = Schedule(arrays)
     return Carried(messages, np.asarray(meetings(messages).partner), begins.astype(np.int64), ends.astype(np.int64))
