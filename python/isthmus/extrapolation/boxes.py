@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations, product
-from math import gcd, lcm, log2
+from math import gcd, lcm, log2, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +50,7 @@ class _Run:
     sides: tuple[int, ...]
     count: Numbers
     unit: int
+    all: int
 
     def line(self, axis: int) -> tuple[Numbers, bool]:
         """Points along a side but for a factor, and whether they differ; rounding of points is no difference."""
@@ -60,6 +61,19 @@ class _Run:
         # Windows of one length have n or n + 1 points.
         points = max(round(float(sums.min() / (sums.max() - sums.min()))), 1)
         return np.asarray(np.rint(sums * points / sums.min()), np.int64), True
+
+
+@dataclass(eq=False)
+class _Way:
+    """A window, and the points in it along its side of each run: looked at thousands of times, found once."""
+
+    window: Window
+    lines: list[Numbers]
+
+    def with_layers(self, more: int) -> _Way:
+        """The same with layers, of which it has none."""
+        one = self.window
+        return _Way(Window(one.axis, one.total, one.begin, one.end, more), [line + more for line in self.lines])
 
 
 def find(
@@ -110,7 +124,7 @@ def _runs(data: Sequence[Data], grid: Grid) -> list[_Run] | None:
         values[one.where.rank] = one.values // unit
         if (values[one.where.rank] * unit != one.values).any() or (values < 0).any():
             return None
-        runs.append(_Run(one, sides, values.reshape(sides), unit))
+        runs.append(_Run(one, sides, values.reshape(sides), unit, int(values.sum())))
     return runs
 
 
@@ -161,29 +175,21 @@ def _with(
     ways = [_ways(runs, axis, lines[axis], total) for axis in range(len(grid.order))]
     if not all(ways):
         return None
-    # Mean points of windows, by run: what is counted in a box is their product, but for the part that is there.
-    means = {
-        one: np.array([_mean(one, total, run.sides[one.axis]) for run in runs]) for axis in ways for one in axis if one
-    }
+    # What is counted in a box is the product of the mean points of windows, but for the part that is there.
     counts = np.array([float(run.count.mean()) for run in runs])
     best: tuple[tuple[float, ...], Windows] | None = None
     new = total not in known
     for chosen in product(*ways):
         windows = [one for one in chosen if one is not None]
-        free = [i for i, one in enumerate(windows) if _open(one)]
+        means = [np.array([line.mean() for line in one.lines]) for one in windows]
+        free = [i for i, one in enumerate(windows) if _open(one.window)]
         for layered in chain.from_iterable(combinations(free, count) for count in range(len(free) + 1)):
-            for more in _layers(counts, [means[one] for one in windows], layered) if windows else ():
-                tried = [
-                    Window(w.axis, w.total, w.begin, w.end, more) if i in layered else w for i, w in enumerate(windows)
-                ]
-                found = _fits(runs, grid, tried, across, new)
+            for more in _layers(counts, means, layered) if windows else ():
+                tried = [one.with_layers(more) if i in layered else one for i, one in enumerate(windows)]
+                found = _fits(runs, grid, total, tried, across, new)
                 if found is not None and (best is None or found[0] < best[0]):
                     best = found
     return best[1] if best else None
-
-
-def _mean(one: Window, total: int, side: int) -> float:
-    return float(one(total, side, np.arange(side)).mean())
 
 
 def _open(one: Window) -> bool:
@@ -202,7 +208,7 @@ def _layers(counts: Reals, means: Sequence[Reals], layered: Sequence[int]) -> li
     return [int(number) for number in more[near]]
 
 
-def _ways(runs: Sequence[_Run], axis: int, lines: Sequence[tuple[Numbers, bool]], total: int) -> list[Window | None]:
+def _ways(runs: Sequence[_Run], axis: int, lines: Sequence[tuple[Numbers, bool]], total: int) -> list[_Way | None]:
     """Windows along a side that have the lines of all runs; None where the side does not matter."""
     sides = [run.sides[axis] for run in runs]
     cuts = sorted({1 - Fraction(total * place % side, side) for side in set(sides) for place in range(side)})
@@ -235,27 +241,36 @@ def _ways(runs: Sequence[_Run], axis: int, lines: Sequence[tuple[Numbers, bool]]
                 continue
             rank = (abs(begin) + abs(end - (end > begin)), (i != last) + (j != last), abs(i + j - last), begin, i, j)
             found.append((rank, Window(axis, whole, End(begin, *intervals[i]), End(end, *intervals[j]), extra)))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])[:_WAYS]]
+    best = [one for _, one in sorted(found, key=lambda pair: pair[0])[:_WAYS]]
+    return [None if one is None else _Way(one, [one(total, side, np.arange(side)) for side in sides]) for one in best]
 
 
 def _fits(
-    runs: Sequence[_Run], grid: Grid, windows: list[Window], across: Sequence[int], new: bool
+    runs: Sequence[_Run], grid: Grid, total: int, ways: Sequence[_Way], across: Sequence[int], new: bool
 ) -> tuple[tuple[float, ...], Windows] | None:
     """The part of the points that is there, with a score; None if numbers differ by more than rounding.
 
     ``new``: no other number of the program told so many points along each side.
     """
-    total = int(windows[0].total({"P": 1}))
+    inside = [_inside(run, ways, i) for i, run in enumerate(runs)]
+    whole = Fraction(sum(run.all for run in runs), sum(inside))
+    part = whole.limit_denominator(_PARTS)
+    # Most are refused by the sums of runs.
+    if any(
+        run.all * whole.denominator != p * whole.numerator
+        and abs(run.all * part.denominator - p * part.numerator) > (0.5 + 1e-6) * part.denominator * run.count.size
+        for run, p in zip(runs, inside, strict=True)
+    ):
+        return None
+    windows = [one.window for one in ways]
     along = sum(one.axis in across for one in windows)
-    points = [_points(run, windows, total) for run in runs]
-    whole = Fraction(sum(int(run.count.sum()) for run in runs), sum(int(p.sum()) for p in points))
+    points = [_points(run, [(one.window.axis, one.lines[i]) for one in ways]) for i, run in enumerate(runs)]
     if all((run.count * whole.denominator == p * whole.numerator).all() for run, p in zip(runs, points, strict=True)):
         size = runs[0].unit * whole
         label = "exact" if _more_than_chosen([(runs, windows)], new) else "fitted"
         score = float(label != "exact"), float(along), float(sum(one.more != 0 for one in windows)), float(len(windows))
         unit, part = (int(size), Fraction(1)) if size.denominator == 1 else (1, size)
         return score, Windows(unit, part, grid, tuple(windows), None, label)
-    part = whole.limit_denominator(_PARTS)
     pairs = [(np.abs(run.count - p * float(part)), run.count) for run, p in zip(runs, points, strict=True)]
     if part <= 0 or any(float(wrong.max()) > 0.5 + 1e-9 for wrong, _ in pairs):
         return None
@@ -286,10 +301,11 @@ def _whole(runs: Sequence[_Run], found: Windows) -> bool:
         return False
     total = int(found.windows[0].total({"P": 1}))
     size = found.unit * found.part
-    return all(
-        (run.count * (run.unit * size.denominator) == _points(run, found.windows, total) * size.numerator).all()
-        for run in runs
-    )
+    for run in runs:
+        lines = [(one.axis, one(total, run.sides[one.axis], np.arange(run.sides[one.axis]))) for one in found.windows]
+        if (run.count * (run.unit * size.denominator) != _points(run, lines) * size.numerator).any():
+            return False
+    return True
 
 
 def proved(several: Sequence[tuple[Sequence[Data], Windows]], layers: set[int], new: bool) -> bool:
@@ -343,14 +359,22 @@ def _told(runs: Sequence[_Run]) -> float:
     return (sum(len(np.unique(run.count)) for run in runs) - 1) * log2(max(least, 1))
 
 
-def _points(run: _Run, windows: Sequence[Window], total: int) -> Numbers:
+def _points(run: _Run, lines: Sequence[tuple[int, Numbers]]) -> Numbers:
+    """Points of boxes, by those along sides."""
     out = np.ones(run.sides, np.int64)
-    for one in windows:
-        side = run.sides[one.axis]
+    for axis, line in lines:
         shape = [1] * len(run.sides)
-        shape[one.axis] = side
-        out = out * one(total, side, np.arange(side)).reshape(shape)
+        shape[axis] = run.sides[axis]
+        out = out * line.reshape(shape)
     return out
+
+
+def _inside(run: _Run, ways: Sequence[_Way], which: int) -> int:
+    """Points of all boxes of a run together."""
+    sums = list(run.sides)
+    for one in ways:
+        sums[one.window.axis] = int(one.lines[which].sum())
+    return prod(sums)
 
 
 def _checked(

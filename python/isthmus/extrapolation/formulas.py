@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
-from math import log2
+from math import lcm, log2
 
 from .. import laws
 from ..errors import InvalidInput
@@ -155,11 +155,22 @@ def variables(ranks: int, parameters: Mapping[str, int], sides: Sequence[int] = 
     return out
 
 
+@dataclass(eq=False)
+class _Tried:
+    """A product with its values at all runs; in whole numbers but for a factor, as thousands of products are tried."""
+
+    term: Product
+    values: tuple[Fraction, ...]
+    column: list[int]
+    #: Simple, with a negative power: a side may be divided by it with rounding.
+    falls: bool
+
+
 @lru_cache(maxsize=64)
 def _products(
     names: tuple[str, ...], first: tuple[Product, ...], given: tuple[tuple[tuple[str, int], ...], ...]
-) -> list[tuple[Product, tuple[Fraction, ...]]]:
-    """Products to try with their values at all runs, simple ones first, none that another has the values of."""
+) -> list[_Tried]:
+    """Products to try, simple ones first, none that another has the values of."""
     runs = [dict(one) for one in given]
     out = list(first)
     single = [Product(((name, Fraction(power)),)) for name in names for power in _POWERS]
@@ -179,7 +190,9 @@ def _products(
         scaled = tuple(v / values[0] for v in values)
         if scaled not in seen and len(set(scaled)) > 1:
             seen.add(scaled)
-            kept.append((one, values))
+            whole = lcm(*(value.denominator for value in values))
+            falls = one.weight <= 3.5 and any(p < 0 for _, p in one.powers)
+            kept.append(_Tried(one, values, [int(value * whole) for value in values], falls))
     return kept
 
 
@@ -212,28 +225,32 @@ def formula(
     return _fitted(runs, values, name, measured)
 
 
-def _exact(
-    runs: Sequence[Mapping[str, int]], values: Sequence[int], products: Sequence[tuple[Product, tuple[Fraction, ...]]]
-) -> Formula | None:
-    for term, column in products:
-        ratios = {Fraction(v) / c for v, c in zip(values, column, strict=True)}
-        if len(ratios) == 1 and (ratio := ratios.pop()):
-            return Formula(((ratio, term),), "exact" if len(runs) > 2 else "fitted")
+def _exact(runs: Sequence[Mapping[str, int]], values: Sequence[int], products: Sequence[_Tried]) -> Formula | None:
+    first = values[0]
+    for one in products:
+        begin = one.column[0]
+        if first and all(v * begin == first * c for v, c in zip(values, one.column, strict=True)):
+            return Formula(((Fraction(first) / one.values[0], one.term),), "exact" if len(runs) > 2 else "fitted")
     if len(runs) >= 3:
-        for term, column in products:
-            at = next(i for i in range(1, len(runs)) if column[i] != column[0])
-            slope = Fraction(values[at] - values[0]) / (column[at] - column[0])
-            offset = values[0] - slope * column[0]
-            fits = all(slope * c + offset == v for c, v in zip(column, values, strict=True))
-            whole_ = Fraction(slope).denominator == 1 or Fraction(offset).denominator == 1
-            if slope and fits and whole_:
-                return Formula(((slope, term), (offset, Product())), "exact")
-    for term, column in products:
-        if term.weight <= 3.5 and any(p < 0 for _, p in term.powers):
-            low = max(v / c for v, c in zip(values, column, strict=True))
-            high = min((v + 1) / c for v, c in zip(values, column, strict=True))
-            if low < high and min(values) > 4 and (whole := _roundest(low, high)) is not None:
-                return Formula(((whole, term),), "fitted", True)
+        for one in products:
+            begin = one.column[0]
+            at = next(i for i in range(1, len(runs)) if one.column[i] != begin)
+            rise, run = values[at] - first, one.column[at] - begin
+            if not rise or any(
+                (v - first) * run != rise * (c - begin) for v, c in zip(values, one.column, strict=True)
+            ):
+                continue
+            slope = Fraction(rise) / (one.values[at] - one.values[0])
+            offset = first - slope * one.values[0]
+            if slope.denominator == 1 or offset.denominator == 1:
+                return Formula(((slope, one.term), (offset, Product())), "exact")
+    if min(values) > 4:
+        for one in products:
+            if one.falls:
+                low = max(v / c for v, c in zip(values, one.values, strict=True))
+                high = min((v + 1) / c for v, c in zip(values, one.values, strict=True))
+                if low < high and (whole := _roundest(low, high)) is not None:
+                    return Formula(((whole, one.term),), "fitted", True)
     return None
 
 
