@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -188,3 +190,18 @@ def test_programs_without_mpi_are_compiled_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(InvalidInput, match="no C compiler was found: the test cannot be built"):
         build(sources, None)
+
+
+def test_who_compiles_the_same_at_once_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, compiler = tmp_path / "log", tmp_path / "slow-cc"
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *" -c "*) echo x >>{log}; sleep 0.3;; esac\nexec cc "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.c").write_text(f"int {name}(void) {{ return 1; }}\n")
+    sources = Sources("test", tmp_path, "both.so")
+    with ThreadPoolExecutor(3) as pool:
+        (path,) = set(pool.map(lambda _: build(sources, None), range(3)))
+    assert len(log.read_text().splitlines()) == 2
+    library = ctypes.CDLL(str(path))
+    assert library.one() == library.two() == 1

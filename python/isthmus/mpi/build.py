@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import interruption
 from ..errors import InvalidInput
+from ..threads import Threads
 from .detection import Mpi
 
 
@@ -109,9 +113,11 @@ def build(sources: Sources, mpi: Mpi | None, say: Callable[[str], None] | None =
         if say:
             say(f"building the {sources.name}{f' for {mpi}' if mpi else ''} (once)")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as folder:
-            work.compile(Path(folder), header)
-            _publish(Path(folder) / "done", target, sources.target)
+        with _turn(target.parent), tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as folder:
+            if not (target / sources.target).is_file():
+                with interruption.undone(lambda: shutil.rmtree(folder, ignore_errors=True)):
+                    work.compile(Path(folder), header)
+                _publish(Path(folder) / "done", target, sources.target)
     return target / sources.target
 
 
@@ -154,14 +160,18 @@ class _Work:
         sources = self.sources
         shared = sources.target.endswith(".so")
         flags = [*sources.flags, *(["-fPIC"] if shared else []), f"-I{sources.folder}"]
-        objects = []
-        for source in sources.paths():
-            objects.append(str(work / f"{source.stem}.o"))
-            self._run(*flags, sources.optimise, "-c", str(source), "-o", objects[-1])
-        if sources.generator:
-            source = self._generated(work, header)
-            objects.append(str(work / f"{source.stem}.o"))
-            self._run(*flags, *sources.generated_flags, "-c", str(source), "-o", objects[-1])
+        paths, generated = sources.paths(), None
+        if sources.generator:  # the longest, so first
+            generated = self._generated(work, header)
+            paths.insert(0, generated)
+
+        def compiled(source: Path) -> str:
+            options = sources.generated_flags if source == generated else (sources.optimise,)
+            self._run(*flags, *options, "-c", str(source), "-o", made := str(work / f"{source.stem}.o"))
+            return made
+
+        with Threads(len(os.sched_getaffinity(0))) as threads:
+            objects = list(threads.map(compiled, paths))
         (work / "done").mkdir()
         # A program may find its MPI by a path of its own, which what is loaded into it does not have.
         path = [f"-Wl,-rpath,{os.path.dirname(self.mpi.library)}"] if self.mpi else []
@@ -180,14 +190,40 @@ class _Work:
 
     def _run(self, *options: str) -> str:
         words = [self.compiler, *options]
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-        if done.returncode:
-            lines = done.stderr.splitlines()
+        with (
+            subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+            ) as process,
+            interruption.undone(process.kill),
+        ):
+            output, errors = process.communicate()
+        if process.returncode:
+            lines = errors.splitlines()
             # A full disk is told by one of the compiler's tools, before the compiler calls it an error.
             telling = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "error", "")
             first = next((line for word in telling for line in lines if word in line), "no message")
             raise InvalidInput(f"{self.compiler} could not compile the {self.sources.name}: {first.strip()}")
-        return done.stdout
+        return output
+
+
+@contextlib.contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """One process at a time compiles into the cache, with all processors: who waits finds what another has made.
+
+    On file systems that lock no folders each makes its own, as before; the first is kept.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _publish(made: Path, target: Path, name: str) -> None:
