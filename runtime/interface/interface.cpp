@@ -74,7 +74,8 @@ ProgressMode mode_of(const isthmus_job& job, const Joined& joined) {
 
 isthmus_operation& begin(isthmus_team& team, const isthmus_call* call, const void* input, void* output,
                          const void* caller) {
-  isthmus_operation& taken = team.take(whole(call, "isthmus_call"));
+  const bool is_whole = call != nullptr && call->size == sizeof *call;  // need not be copied first
+  isthmus_operation& taken = is_whole ? team.take(*call) : team.take(whole(call, "isthmus_call"));
   try {
     team.start(taken, input, output, caller);
   } catch (...) {

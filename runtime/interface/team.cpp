@@ -349,8 +349,15 @@ isthmus_operation& isthmus_team::take(const isthmus_call& call) {
     plan.idle.push_back(plan.operations.back().get());
   }
   isthmus_operation& operation = *plan.idle.back();
+  const isthmus_call& kept = operation.call;  // of an earlier start, if there was one
+  const bool combines_the_same = kept.size != 0 && kept.combine == nullptr && call.combine == nullptr &&
+                                 kept.element == call.element && kept.operation == call.operation;
   operation.call = call;
-  operation.combines = reduction_of(operation.call);
+  if (!combines_the_same) {
+    operation.call.size = 0;  // nothing is kept if it is refused
+    operation.combines = reduction_of(operation.call);
+    operation.call.size = call.size;
+  }
   operation.persistent = false;
   plan.idle.pop_back();
   return operation;
