@@ -288,11 +288,8 @@ class ProgramBuilder(CollectiveCalls):
         self._flush()
         count = sum(n for n, _ in self._chunks)
         first, order = _core.order_by_rank(self._column("rank", count), self.ranks)
-        made: dict[str, Any] = {name: self._column(name, count)[order] for name in EVENT_COLUMNS}
-        if self._locations:
-            made["location"] = self._column("location", count)[order]
-        if self._phases:
-            made["phase"] = self._column("phase", count)[order]
+        names = [*EVENT_COLUMNS, *["location"] * bool(self._locations), *["phase"] * bool(self._phases)]
+        made: dict[str, Any] = {name: self._ordered(name, count, order) for name in names}
         return Program(
             first=first,
             details=np.array(self._details, np.int64),
@@ -303,6 +300,15 @@ class ProgramBuilder(CollectiveCalls):
             origin=self.origin,
             **made,
         )
+
+    def _ordered(self, name: str, count: int, order: NDArray[Any]) -> NDArray[Any]:
+        """A column of all events in the order of the program."""
+        # Where all calls gave the same number there is nothing to sort: three or four of the columns of most programs.
+        if all(len(chunk[name]) == 1 for _, chunk in self._chunks):
+            given = {chunk[name].item() for _, chunk in self._chunks}
+            if len(given) == 1:
+                return np.full(count, given.pop(), _TYPES[name])
+        return self._column(name, count)[order]
 
     def _column(self, name: str, count: int) -> NDArray[Any]:
         """A column of all events in the order of the calls."""

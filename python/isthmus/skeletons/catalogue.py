@@ -341,7 +341,7 @@ def skeleton(text: str) -> Program:
 def tally(text: str) -> Tally | None:
     """The numbers of the program of a skeleton that is named, built piece by piece; None for any other text.
 
-    Pieces that are the same are built once, and none is kept.
+    Pieces of the same shape are built once, and none is kept.
 
     Raises
     ------
@@ -354,8 +354,9 @@ def tally(text: str) -> Tally | None:
         return None
     found, given = read(text)
     pieces = found.pieces(found.values(given))
-    count = Counter(pieces.keys)
-    return Tally.joined((Tally.of(pieces.build(pieces.keys.index(key))), times) for key, times in count.items())
+    # Bytes of collectives are in no number, so that pieces of a shape have the same ones.
+    count = Counter(pieces.shapes)
+    return Tally.joined((Tally.of(pieces.build(pieces.shapes.index(one))), times) for one, times in count.items())
 
 
 def read(text: str) -> tuple[Skeleton, dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -141,14 +142,22 @@ class _Arrays:
     """Arrays, of which equal ones are kept once: a skeleton that makes them anew in each step takes no more memory."""
 
     def __init__(self) -> None:
-        self._ids: set[int] = set()
+        # By its id, an array that was seen, and the one that is kept for it.
+        self._seen: dict[int, tuple[ReferenceType[NDArray[Any]], NDArray[Any]]] = {}
         self._alike: dict[Hashable, list[NDArray[Any]]] = {}
 
     def kept(self, value: Any) -> Any:
         """The array that is kept for this one; any other value as it is."""
-        # What is kept stays alive, so that no other array has its id.
-        if not isinstance(value, np.ndarray) or id(value) in self._ids:
+        if not isinstance(value, np.ndarray):
             return value
+        # Whoever passes an array in every step has it compared once. One that is gone may leave its id to another.
+        if (seen := self._seen.get(id(value))) is not None and seen[0]() is value:
+            return seen[1]
+        one = self._equal(value)
+        self._seen[id(value)] = ref(value), one
+        return one
+
+    def _equal(self, value: NDArray[Any]) -> NDArray[Any]:
         # Arrays are compared whole, but only those that are alike in a few elements.
         few = value.reshape(-1)[:: max(1, value.size // 16)].tobytes()
         alike = self._alike.setdefault((value.dtype.str, value.shape, few), [])
@@ -156,7 +165,6 @@ class _Arrays:
             if np.array_equal(one, value):
                 return one
         alike.append(value)
-        self._ids.add(id(value))
         return value
 
 
