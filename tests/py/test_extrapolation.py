@@ -142,6 +142,33 @@ def test_what_has_no_rule_is_guessed_and_stays_matched() -> None:
     assert sent == received
 
 
+@pytest.mark.filterwarnings("error")
+def test_peers_of_which_some_are_none_have_no_mean() -> None:
+    """Halos on 2 x 1, 3 x 1 and 2 x 2 ranks: one kind of box is not enough for a rule."""
+
+    def make(ranks: int) -> isthmus.Program:
+        b = ProgramBuilder(ranks)
+        sides = (2, 2) if ranks == 4 else (ranks, 1)
+        at = np.stack(np.unravel_index(np.arange(ranks), sides))
+        for _ in range(3):
+            for step in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+                there = at + np.array(step)[:, None]
+                inside = ((there >= 0) & (there < np.array(sides)[:, None])).all(0)
+                peer = np.where(inside, np.ravel_multi_index(tuple(there), sides, mode="clip"), -2)
+                with b.location("halo.c:1"):
+                    b.irecv(None, peer, 8)
+                with b.location("halo.c:2"):
+                    b.isend(None, peer, 8)
+            b.waitall(None)
+        return b.build()
+
+    blueprint = fitted(make, (2, 3, 4))
+    assert "inf" not in text(blueprint)
+    assert "peer: turn" in text(blueprint)
+    with pytest.raises(InvalidInput, match="would have no receive"):
+        generate(blueprint, 64)
+
+
 def _of(program: isthmus.Program, kind: int):  # type: ignore[no-untyped-def]
     at = np.flatnonzero(program.kind == kind)
     return zip(at, program.rank_of_events()[at], program.peer[at], strict=True)

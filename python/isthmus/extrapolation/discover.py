@@ -103,7 +103,8 @@ def discover(data: Sequence[Data], hints: Hints) -> Rule:
         return fallback
     if hints.alone:
         return _table(data[0])
-    if hints.flag:
+    if hints.flag or any((one.values < 0).any() for one in data):
+        # Codes such as ANY have no mean.
         numbers, counts = np.unique(data[-1].values, return_counts=True)
         return Same(constant(int(numbers[np.argmax(counts)]), "guessed"))
     return spread(data, hints)
@@ -132,9 +133,7 @@ def discover_peer(data: Sequence[Data], hints: Hints) -> Rule:
                 if rule_ is not None and rule_.label == "exact":
                     return Step(chart, rule_)
     plain = discover(data, hints)
-    if not isinstance(plain, Spread):
-        return plain
-    if hints.alone or any((one.values < 0).any() for one in data):
+    if not isinstance(plain, (Spread, Same)) or plain.label != "guessed":
         return plain
     # Whom a rank served next was decided while the program ran: all others in turn stand for that.
     return Turn()
