@@ -308,7 +308,8 @@ class ProgramBuilder(CollectiveCalls):
             given = {chunk[name].item() for _, chunk in self._chunks}
             if len(given) == 1:
                 return np.full(count, given.pop(), _TYPES[name])
-        return self._column(name, count)[order]
+        out: NDArray[Any] = self._column(name, count)[order]
+        return out
 
     def _column(self, name: str, count: int) -> NDArray[Any]:
         """A column of all events in the order of the calls."""
