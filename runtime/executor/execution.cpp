@@ -41,8 +41,8 @@ std::vector<bool> awaited_in(const Program& program) {
   return awaited;
 }
 
-/// Whether a rank sends to this one and receives from it: it will be there, as it waits, too. A rank within a tree or a
-/// chain passes on what it gets, and should not wait for those behind it.
+/// Whether a rank sends to this one and receives from it: it will be there, too. A rank within a tree or a chain passes
+/// on what it gets, and should not wait for those behind it.
 bool exchanges_in(const Program& program) {
   std::vector<std::uint32_t> sent;
   for (const Step& step : program.steps) {
@@ -77,7 +77,8 @@ Status Execution::start(Transport& transport, std::uint32_t context, std::span<s
   next_ = 0;
   end_ = program_.first.size();
   left_ = program_.steps.size();
-  transport.exchange(exchanges_);
+  // A program of the user may send to a rank before it receives from it, and count on the memory between them.
+  transport.exchange(exchanges_ && !computes);
   transport.execution_began();
   if (left_ == 0) leave();
   return go_on();

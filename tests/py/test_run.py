@@ -86,3 +86,20 @@ def test_schedules_that_cannot_be_carried_out() -> None:
         isthmus.run(waits)
     with pytest.raises(InvalidInput, match="it starts 3 ranks, and the schedule has 2"):
         isthmus.run(isthmus.collective("barrier", ranks=2), launch="mpirun -n 3")
+
+
+def test_ranks_that_send_before_they_receive() -> None:
+    """A schedule may count on the memory between ranks, however often one copy of the sender's memory were faster."""
+    rounds = 600
+    ops = 2 * rounds
+    chain = np.arange(1, ops)
+    schedule = isthmus.Schedule.of(
+        2,
+        rank=np.repeat([0, 1], ops),
+        kind=["send", "recv"] * ops,
+        amount=32 << 10,
+        peer=np.repeat([1, 0], ops),
+        op=np.concatenate([chain, chain + ops]),
+        on=np.concatenate([chain, chain + ops]) - 1,
+    )
+    assert isthmus.run(schedule, launch=launch(2), repetitions=2, wait=60).ran.repetitions == 2
