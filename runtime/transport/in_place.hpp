@@ -69,9 +69,9 @@ class InPlace {
  private:
   /// Messages in a row of which the time is taken: an exchange may consist of several.
   static constexpr std::uint32_t group = 8;
-  /// Before a message of these numbers, and of each multiple of the last one, so many come by the way in use and as
-  /// many by the other one. Which those are follows from their number, so that two ranks that exchange messages try at
-  /// the same time.
+  /// A trial of so many messages by the way in use, and as many by the other one, begins with the first message, the
+  /// one of number `soon`, and each multiple of `period`: by their number, so that two ranks that exchange messages try
+  /// at the same time.
   static constexpr std::uint32_t trial = 128, soon = 1024, period = 8192;
   /// The first ones of them do not count: caches, and what the kernel knows of the memory of the sender, are still
   /// those of the other way, or of other buffers. The first copies of 64 KiB out of the memory of another process took
