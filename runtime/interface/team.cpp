@@ -350,14 +350,12 @@ isthmus_operation& isthmus_team::take(const isthmus_call& call) {
   }
   isthmus_operation& operation = *plan.idle.back();
   const isthmus_call& kept = operation.call;  // of an earlier start, if there was one
-  const bool combines_the_same = kept.size != 0 && kept.combine == nullptr && call.combine == nullptr &&
-                                 kept.element == call.element && kept.operation == call.operation;
+  const bool combines_the_same = operation.combines.before != nullptr && kept.combine == nullptr &&
+                                 call.combine == nullptr && kept.element == call.element &&
+                                 kept.operation == call.operation;
+  if (!combines_the_same) operation.combines = {};  // also if the call is refused
   operation.call = call;
-  if (!combines_the_same) {
-    operation.call.size = 0;  // nothing is kept if it is refused
-    operation.combines = reduction_of(operation.call);
-    operation.call.size = call.size;
-  }
+  if (!combines_the_same) operation.combines = reduction_of(operation.call);
   operation.persistent = false;
   plan.idle.pop_back();
   return operation;

@@ -34,7 +34,8 @@ class InPlace {
   /// for each other.
   [[nodiscard]] bool stays(std::uint32_t kind, std::uint32_t peer_asked) const {
     const bool exchanges = kinds_[kind].received > 0;
-    return (peer_asked & (exchanges ? asked_ : peer_asked) & 1U << kind) != 0;
+    const std::uint32_t asked = exchanges ? peer_asked & asked_ : peer_asked;
+    return (asked & 1U << kind) != 0;
   }
 
   /// A message has come at this time, in nanoseconds, which is asked for only where it counts. Returns the kinds that

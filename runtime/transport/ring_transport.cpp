@@ -56,12 +56,13 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
   Peer& other = peers_[to];
   if (!open(other, to)) return false;
   Late parcel{Parcel::small, key, bytes, count, 0, token};
-  const bool may = may_stay(to, count);
-  const std::uint32_t how = waits() ? 0 : goes_on, kind = kind_of(count, how);
-  if (may) parcel.number = might_stay | how;
+  bool stays = false;
+  if (may_stay(to, count)) {
+    parcel.number = might_stay | (waits() ? 0 : goes_on);
+    stays = other.in_place.stays(kind_of(count, parcel.number), other.out.asked());
+  }
   bool at_once = true;
   if (count > Cell::room) parcel.parcel = Parcel::bulk;
-  const bool stays = may && other.in_place.stays(kind, other.out.asked());
   if (stays || count > BulkRing::most(bulk_)) {
     if (count > Elsewhere::most) {
       fail("a message of " + std::to_string(count) + " bytes is longer than the " + std::to_string(Elsewhere::most) +
@@ -69,6 +70,7 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
       return false;
     }
     parcel.parcel = Parcel::waiting;
+    const std::uint32_t how = parcel.number & goes_on;
     if (spare_.empty()) {
       spare_.push_back(static_cast<std::uint32_t>(large_.size()));
       large_.emplace_back();
@@ -76,7 +78,7 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
     parcel.number = spare_.back();
     spare_.pop_back();
     large_[parcel.number] = {token, bytes, count};
-    if (stays) parcel.number |= how;
+    parcel.number |= how;
     ++other.owed;
     activate(to);
     at_once = false;
@@ -141,7 +143,7 @@ void RingTransport::flush(Rank to, Peer& other) {
 void RingTransport::send_pieces(Rank to, Peer& other) {
   while (!other.outgoing.empty()) {
     Outgoing& message = other.outgoing.front();
-    const Large& large = large_[message.number & ~goes_on];
+    const Large& large = large_[message.number];
     const std::size_t now = std::min(large.count - message.done, BulkRing::most(bulk_));
     if (!put(to, other, {Parcel::piece, {}, large.bytes + message.done, now, 0, {}})) return;
     message.done += now;
@@ -210,6 +212,8 @@ RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive
 /// A message whose bytes are at the sender. True if they are here now.
 bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::uint64_t address,
                             std::uint32_t number) {
+  const std::uint32_t kind = kind_of(receive.count, number);
+  number &= ~goes_on;  // what an answer names
   const bool taken = receive.token.take != nullptr, may = receive.count <= BulkRing::most(bulk_);
   const bool chooses = pieces_ == Pieces::where_faster && from != rank_ && !may;
   const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken, receive.key.context)
@@ -218,7 +222,7 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
   switch (in_pieces ? Fetched::refused : fetch_all(from, receive, address)) {
     case Fetched::done:
       if (chooses) faster_.took(false, receive.count, taken, since);
-      if (may) ask(other, kind_of(receive.count, number), true);
+      if (may) ask(other, kind, true);
       put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}});
       return true;
     case Fetched::refused:
@@ -234,7 +238,6 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
 }
 
 void RingTransport::settle(Peer& other, std::uint32_t number) {
-  number &= ~goes_on;
   ended_.push_back(large_[number].token);
   spare_.push_back(number);
   --other.owed;

@@ -139,6 +139,12 @@ TEST_CASE("messages stay where that takes less from one to the next, and where i
   Exchange faster;
   CHECK(faster.stay(8192, 3000, 2500) > 8192 - 500);
   CHECK(faster.stay(8192, 2000, 2500) < 300);
+  // Other sizes, and calls of the other sort, have tries of their own.
+  faster.kind = 1;
+  CHECK(faster.stay(256, 3000, 2500) == 128);
+  CHECK(faster.stay(500, 3000, 2500) == 500);
+  faster.kind = 1 + InPlace::sizes;
+  CHECK(faster.stay(256, 3000, 2500) == 128);
   // A computation beside it, which takes as long either way, changes nothing, but what cannot be seen is left alone.
   Exchange beside;
   CHECK(beside.stay(8192, 23000, 22000) > 8192 - 500);

@@ -124,7 +124,8 @@ def test_the_only_node_of_a_machine_is_this_computer(tmp_path: Path) -> None:
     launch.write(isthmus.Placement(machine, [0, 0], [1, 0]), "hydra", tmp_path / "hosts")
     run = [sys.executable, "-m", "isthmus", "run", "--placement"]
     for file, launcher in (("rf", "mpirun.openmpi"), ("hosts", "mpirun.mpich")):
-        command = [*run, file, "--", launcher, "-n", "2", "sh", "-c", told]
+        # Options of the program are not those of its launcher.
+        command = [*run, file, "--", launcher, "-n", "2", "sh", "-c", told, "-f", "-H"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0, done.stderr
         assert sorted(line.split()[0::2] for line in done.stdout.splitlines()) == [["0", "1"], ["1", "0"]], launcher
@@ -134,12 +135,10 @@ def test_names_that_somebody_knows_are_kept(tmp_path: Path, monkeypatch: pytest.
     for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE", "COBALT_NODEFILE"):
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "rf"
-    command = take_apart(["mpirun.openmpi", "-n", "2", "true"])
 
-    def host(text: str, words: list[str] | None = None) -> str:
+    def host(text: str, *words: str) -> str:
         file.write_text(text)
-        line = take_apart(words) if words else command
-        return Path(at_home(file, line, tmp_path)).read_text()
+        return Path(at_home(file, ["mpirun", "-n", "2", *words], tmp_path)).read_text()
 
     here = socket.gethostname()
     assert host("# ranks\nrank 0=node0 slot=1\nrank 1 = node0 slot=0\n") == (
@@ -149,6 +148,6 @@ def test_names_that_somebody_knows_are_kept(tmp_path: Path, monkeypatch: pytest.
     assert host("node0:2 binding=user:1,0\n") == f"{here}:2 binding=user:1,0\n"
     kept = ["rank 0=node0 slot=0\nrank 1=node1 slot=0\n", "localhost\nlocalhost\n", f"{here}:2\n", "0,1\n"]
     assert [host(text) for text in kept] == kept
-    assert host("node0\n", ["mpirun.openmpi", "-n", "1", "-H", "far", "true"]) == "node0\n"
+    assert host("node0\n", "-H", "far") == "node0\n"
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     assert host("node0\n") == "node0\n"

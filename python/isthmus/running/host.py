@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..mapping.launch.starting import looked_at, names_hosts
-from ..mpi.command import Command
 
 #: What comes before the name of a host in a line, and the name.
 _NAMES = {
@@ -20,7 +20,7 @@ _NAMES = {
 _BATCH = ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE", "COBALT_NODEFILE")
 
 
-def at_home(file: str | os.PathLike[str], command: Command, folder: Path) -> str | os.PathLike[str]:
+def at_home(file: str | os.PathLike[str], words: Sequence[str], folder: Path) -> str | os.PathLike[str]:
     """Return a file of ranks whose host the launcher can reach.
 
     ``isthmus map`` takes the names of nodes from the machine; where that has none, they are ``node0`` and so on. Ranks
@@ -30,13 +30,13 @@ def at_home(file: str | os.PathLike[str], command: Command, folder: Path) -> str
     ----------
     file : path
         In any format that :func:`isthmus.mapping.launch.starting.starting` takes.
-    command : Command
-        What the file is for.
+    words : sequence of str
+        The launcher with its options.
     folder : Path
         For a file with the name of this computer.
     """
     pattern = _NAMES.get(looked_at(file)[0])
-    if pattern is None or names_hosts(command.words) or any(os.environ.get(name) for name in _BATCH):
+    if pattern is None or names_hosts(words) or any(os.environ.get(name) for name in _BATCH):
         return file
     text = Path(file).read_text(encoding="utf-8-sig")
     names = {found[2] for found in pattern.finditer(text)}

@@ -72,7 +72,8 @@ def placed(
     if command.launcher is None:
         raise InvalidInput(f"--placement {os.fspath(placement)}: there is no launcher that could place ranks")
     launcher, family = _launcher(command)
-    file = at_home(placement, command, folder)
+    # Those of other launchers know the nodes of their system.
+    file = placement if family is None else at_home(placement, _words(command), folder)
     words, variables = starting(file, launcher, family, mpi.version, ranks)
     command, left = without(command, contradicting(launcher, family, mpi.version, file))
     at = command.parts[0]
@@ -171,12 +172,17 @@ def _check(command: Command, ranks: int, placement: str | os.PathLike[str]) -> N
     """Refuse a file that places other ranks than a command starts, where that says how many."""
     if command.launcher is None or len(command.parts) > 1:
         return
-    last = command.programs[0] if command.programs else len(command.words)
-    asked = launched(command.words[command.launcher : last])
+    asked = launched(_words(command))
     if asked is not None and asked != ranks:
         raise InvalidInput(
             f"--placement {os.fspath(placement)}: the file places {ranks} ranks, and {asked} are started"
         )
+
+
+def _words(command: Command) -> tuple[str, ...]:
+    """The words of the launcher up to the program."""
+    last = command.programs[0] if command.programs else len(command.words)
+    return tuple(command.words[command.launcher : last])
 
 
 def _launcher(command: Command) -> tuple[str | None, str | None]:

@@ -77,6 +77,7 @@ class _Launcher:
     instead: str = ""
 
 
+_MPICH_HOSTS = "-f -hosts --hosts -hostfile --hostfile -machinefile --machinefile -host --host"
 _LAUNCHERS = {
     "Open MPI": _Launcher(
         _open_mpi,
@@ -90,33 +91,18 @@ _LAUNCHERS = {
         "hydra",
         ("hydra", {}),
         ("hydra", {"bind": False}),
-        "-f -hosts --hosts -hostfile --hostfile -machinefile --machinefile -host --host -ppn --ppn -rankmap --rankmap",
+        f"{_MPICH_HOSTS} -ppn --ppn -rankmap --rankmap",
     ),
     "srun": _Launcher(_slurm, "slurm, hostfile or cray", ("slurm", {}), ("slurm", {}), "--distribution -m"),
     "jsrun": _Launcher(_jsrun, "jsrun", ("jsrun", {}), ("jsrun", {})),
 }
-_HOSTS = (
-    "--host",
-    "-host",
-    "-H",
-    "--hosts",
-    "-hosts",
-    "-f",
-    "--hostfile",
-    "-hostfile",
-    "--machinefile",
-    "-machinefile",
-)
+_HOSTS = ("--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile", "-machinefile")
 _BINDING = ("--bind-to", "-bind-to", "-map-by", "--map-by")
 
 
 def names_hosts(words: Sequence[str]) -> bool:
     """Tell whether the words of a launcher say on which hosts ranks are to be."""
-    options = {
-        *_HOSTS,
-        *(word for word in _LAUNCHERS["MPICH"].instead.split() if "rankmap" not in word and "ppn" not in word),
-    }
-    return any(word.partition("=")[0] in options for word in words)
+    return any(word.partition("=")[0] in (*_HOSTS, *_MPICH_HOSTS.split()) for word in words)
 
 
 def contradicting(launcher: str | None, family: str | None, version: str, file: str | os.PathLike[str]) -> list[str]:
